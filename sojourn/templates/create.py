@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.history import History
-from sojourn.templates.extract import MAX_EXAMPLES, judge_calls, select_examples, task_type_of
+from sojourn.templates.extract import MAX_EXAMPLES, judge_conversation, select_examples, task_type_of
 from sojourn.templates.library import About, StoredTemplate
 from sojourn.templates.model import SessionTemplate, TaskType, check_name, default_name, task_type
 from sojourn.templates.sanitize import Cleaner
@@ -46,10 +46,10 @@ def make_template(
 
 
 def _why_nothing(talk: ToolConversation) -> str:
-    calls = judge_calls(talk)
-    if not calls:
+    verdicts = judge_conversation(talk)
+    if not verdicts:
         return "it has no tool calls."
-    return f"none of its {len(calls)} tool calls worked (the first: {calls[0].verdict.because})."
+    return f"none of its {len(verdicts)} tool calls worked (the first: {verdicts[0].because})."
 
 
 def find_free_name(name: str, taken: Iterable[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sojourn.core.errors import BadInput
 from sojourn.ports.history import HasToolExchanges, History, RawExchange
@@ -18,14 +17,6 @@ MAX_EXAMPLES = 10  # calls of one session
 UNDONE = Verdict(False, "it was undone later")
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedCall:
-    """A call with its verdict."""
-
-    exchange: Exchange
-    verdict: Verdict
-
-
 def read_conversation(history: History, session: str) -> ToolConversation:
     """The conversation of one session."""
     if not isinstance(history, HasToolExchanges):
@@ -34,13 +25,8 @@ def read_conversation(history: History, session: str) -> ToolConversation:
     return build_conversation(rows)
 
 
-def judge_calls(talk: ToolConversation) -> list[JudgedCall]:
-    """Every call with its verdict, in order."""
-    return [JudgedCall(one, verdict) for one, verdict in zip(talk.exchanges, judge_conversation(talk), strict=True)]
-
-
 def judge_conversation(talk: ToolConversation) -> list[Verdict]:
-    """The verdicts alone: each result is judged, then what was undone later is taken back."""
+    """The verdict on each call: by its result, and then by whether it was undone later."""
     found = [judge_call(one) for one in talk.exchanges]
     for at in find_reverted(talk, [verdict.success for verdict in found]):
         found[at] = UNDONE
@@ -54,12 +40,14 @@ def judge_call(call: Exchange) -> Verdict:
 
 def select_examples(talk: ToolConversation, most: int = MAX_EXAMPLES) -> list[ToolCallExample]:
     """The first `most` calls that worked."""
-    found = [
-        ToolCallExample(one.exchange.tool, one.exchange.parse_arguments(), one.exchange.result or "", True)
-        for one in judge_calls(talk)
-        if one.verdict.success
-    ]
+    judged = zip(talk.exchanges, judge_conversation(talk), strict=True)
+    found = [to_example(call) for call, verdict in judged if verdict.success]
     return found[: max(most, 0)]
+
+
+def to_example(call: Exchange) -> ToolCallExample:
+    """A call that worked, as an example."""
+    return ToolCallExample(call.tool, call.parse_arguments(), call.result or "")
 
 
 def task_type_of(talk: ToolConversation, *, turns: int | None = None) -> TaskType:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sojourn.ports.history import History
 from sojourn.templates import tool_names
 from sojourn.templates.create import REQUEST_CHARS
-from sojourn.templates.extract import judge_conversation, read_conversation
+from sojourn.templates.extract import judge_conversation, read_conversation, to_example
 from sojourn.templates.model import SessionTemplate, ToolCallExample, default_description
 from sojourn.templates.parameters import generalise_runs
 from sojourn.templates.sanitize import Cleaner
@@ -102,10 +102,7 @@ def _make_suggestion(proof: _Proof, shape: StepSequence, clean: Cleaner) -> Sugg
     if not proven.holds:
         return None
     shown = proven.runs[:RUNS]
-    runs = [
-        [clean.example(ToolCallExample(one.tool, one.parse_arguments(), one.result or "")) for one in run.calls]
-        for run in shown
-    ]
+    runs = [[clean.example(to_example(one)) for one in run.calls] for run in shown]
     requests = [clean.text(run.request[:REQUEST_CHARS]) for run in shown]
     evidence = tuple((run.session, run.calls[0].row) for run in proven.runs)
     id = hashlib.blake2b(shape.words.encode(), digest_size=4).hexdigest()
