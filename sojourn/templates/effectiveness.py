@@ -1,15 +1,16 @@
-"""Does it help? What became of sessions that had a template, beside those that had none."""
+"""Effectiveness: the outcomes of sessions that had a template, compared with those that had none."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from statistics import mean
 from typing import Any
 
 from sojourn.core.messages import Json, Message, text_of, tool_calls_of
-from sojourn.templates.judge.verdict import judge
+from sojourn.templates.extract import judge_call
 from sojourn.templates.model import TaskType
 from sojourn.templates.tool_calls import Exchange
 from sojourn.templates.tool_names import classify
@@ -22,7 +23,7 @@ WORSE = 0.1  # by how much a share may fall before that counts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOutcome:
-    """What became of one session. `status` is that of its last turn; `tokens` is what was said in it, estimated."""
+    """The outcome of one session. `status` is that of its last turn; `tokens` is the estimated size of its texts."""
 
     session: str
     templates: tuple[str, ...] = ()
@@ -48,50 +49,27 @@ class SessionOutcome:
         """The session one turn later."""
         real = [one for one in kept if not is_example(one)]
         done = _exchanges(real)
-        failed = sum(not _worked(one) for one in done)
-        used = dict(self.tools)
-        for one in done:
-            used[one.tool] = used.get(one.tool, 0) + 1
         return replace(
             self,
             turns=self.turns + 1,
             tokens=self.tokens + sum(estimate_tokens(text_of(one)) for one in real),
             calls=self.calls + len(done),
-            failed=self.failed + failed,
+            failed=self.failed + sum(not judge_call(one).success for one in done),
             status=status,
-            tools=used,
+            tools=dict(Counter(self.tools) + Counter(one.tool for one in done)),
             at=time.time(),
         )
 
     def to_dict(self) -> dict[str, Json]:
-        return {
-            "session": self.session,
-            "templates": list(self.templates),
-            "dropped": list(self.dropped),
-            "turns": self.turns,
-            "tokens": self.tokens,
-            "calls": self.calls,
-            "failed": self.failed,
-            "status": self.status,
-            "tools": dict(self.tools),
-            "at": self.at,
-        }
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, data: Any) -> SessionOutcome:
+        """Reads the JSON form. Keys that are not known are ignored."""
         found = data if isinstance(data, Mapping) else {}
-        return cls(
-            session=str(found.get("session", "")),
-            templates=tuple(found.get("templates", ())),
-            dropped=tuple(found.get("dropped", ())),
-            turns=int(found.get("turns", 0)),
-            tokens=int(found.get("tokens", 0)),
-            calls=int(found.get("calls", 0)),
-            failed=int(found.get("failed", 0)),
-            status=str(found.get("status", "")),
-            tools=dict(found.get("tools", {})),
-            at=float(found.get("at", 0.0)),
-        )
+        known = {one.name: found[one.name] for one in fields(cls) if one.name in found}
+        lists = {name: tuple(known.get(name, ())) for name in ("templates", "dropped")}
+        return cls(**{"session": "", **known, **lists})
 
 
 def _exchanges(kept: Sequence[Message]) -> list[Exchange]:
@@ -101,10 +79,6 @@ def _exchanges(kept: Sequence[Message]) -> list[Exchange]:
             found[one.tool_call_id].answer = text_of(one)
             found[one.tool_call_id].effect = one.effect_disposition
     return list(found.values())
-
-
-def _worked(one: Exchange) -> bool:
-    return judge(one.tool, one.parse_arguments(), one.result, effect=one.effect).success
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +103,7 @@ class Group:
         )
 
     def to_dict(self) -> dict[str, Json]:
-        return {"sessions": self.sessions, "success": self.success, "turns": self.turns, "tokens": self.tokens}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

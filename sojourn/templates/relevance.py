@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 
 from sojourn.templates.create import choose_template
-from sojourn.templates.inject import to_example_messages
+from sojourn.templates.inject import estimate_template_tokens
 from sojourn.templates.library import StoredTemplate
-from sojourn.templates.model import TaskType
-from sojourn.text.template_examples import render_examples
-from sojourn.text.token_count import estimate_tokens
+from sojourn.templates.model import SessionTemplate, TaskType
 from sojourn.text.tokenizer import extract_terms
 
 MOST = 3  # templates at a time
@@ -70,7 +69,9 @@ def rank_templates(request: str, approved: Sequence[StoredTemplate]) -> list[Mat
         fit = _weigh_share(shared, said, weight)
         score = fit + 0.1 * likely[one.template.task_type] if shared else 0.0
         if score >= LEAST:
-            found.append(Match(one, round(score, 3), _estimate_cost(one), _explain(one, shared, weight)))
+            found.append(
+                Match(one, round(score, 3), estimate_template_tokens(one.template), _explain(one, shared, weight))
+            )
     return sorted(found, key=_rank_key) or _choose_by_type(likely, approved)
 
 
@@ -80,7 +81,7 @@ def _choose_by_type(likely: Mapping[TaskType, float], approved: Sequence[StoredT
         return []
     one = choose_template(approved, first)
     why = f"your request sounds like a {first.value} task"
-    return [Match(one, round(0.1 * likely[first], 3), _estimate_cost(one), why)] if one else []
+    return [Match(one, round(0.1 * likely[first], 3), estimate_template_tokens(one.template), why)] if one else []
 
 
 def select_within_budget(matches: Sequence[Match], budget: int, most: int = MOST) -> tuple[list[Match], list[str]]:
@@ -91,7 +92,7 @@ def select_within_budget(matches: Sequence[Match], budget: int, most: int = MOST
     for one in matches:
         if len(chosen) >= most:
             break
-        if one.tokens <= budget or (not chosen and _estimate_first_example(one.kept) <= budget):
+        if one.tokens <= budget or (not chosen and _estimate_first_example(one.kept.template) <= budget):
             chosen.append(one)
             budget -= min(one.tokens, budget)
         else:
@@ -99,14 +100,8 @@ def select_within_budget(matches: Sequence[Match], budget: int, most: int = MOST
     return chosen, left_out
 
 
-def _estimate_cost(kept: StoredTemplate) -> int:
-    return estimate_tokens(render_examples(to_example_messages(kept.template)))
-
-
-def _estimate_first_example(kept: StoredTemplate) -> int:
-    return estimate_tokens(
-        render_examples(to_example_messages(replace(kept.template, examples=kept.template.examples[:1])))
-    )
+def _estimate_first_example(template: SessionTemplate) -> int:
+    return estimate_template_tokens(replace(template, examples=template.examples[:1]))
 
 
 def _collect_words(kept: StoredTemplate) -> set[str]:
@@ -118,11 +113,8 @@ def _collect_words(kept: StoredTemplate) -> set[str]:
 
 def _weigh_words(all_words: Sequence[set[str]]) -> dict[str, float]:
     """A word that every template has says little about which one is meant."""
-    count: dict[str, int] = {}
-    for words in all_words:
-        for word in words:
-            count[word] = count.get(word, 0) + 1
-    return {word: 1.0 + log(len(all_words) / seen) for word, seen in count.items()}
+    counts = Counter(word for words in all_words for word in words)
+    return {word: 1.0 + log(len(all_words) / seen) for word, seen in counts.items()}
 
 
 def _weigh_share(shared: set[str], said: set[str], weight: dict[str, float]) -> float:

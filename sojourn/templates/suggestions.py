@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any, Literal, cast
 
@@ -43,27 +43,16 @@ class Suggestion:
         return {"waiting": 0, "rejected": 2 * self.sessions}.get(self.state, inf)
 
     def to_dict(self) -> dict[str, Json]:
-        return {
-            "id": self.id,
-            "shape": self.shape,
-            "sessions": self.sessions,
-            "evidence": [{"session": session, "row": row} for session, row in self.evidence],
-            "template": self.template.to_dict(),
-            "requests": list(self.requests),
-            "score": self.score,
-            "state": self.state,
-            "edited": self.edited,
-            "home": self.home,
-        }
+        evidence = [{"session": session, "row": row} for session, row in self.evidence]
+        return {**asdict(self), "evidence": evidence, "template": self.template.to_dict()}
 
     @classmethod
     def from_dict(cls, data: Any) -> Suggestion:
-        evidence = [(str(one["session"]), int(one["row"])) for one in data.get("evidence", ())]
         return cls(
             id=str(data["id"]),
             shape=str(data["shape"]),
             sessions=int(data["sessions"]),
-            evidence=tuple(evidence),
+            evidence=tuple((str(one["session"]), int(one["row"])) for one in data.get("evidence", ())),
             template=SessionTemplate.from_dict(data["template"]),
             requests=tuple(data.get("requests", ())),
             score=float(data.get("score", 0.0)),

@@ -11,10 +11,8 @@ from dataclasses import dataclass, replace
 
 from sojourn.core.messages import Json
 from sojourn.templates import tool_names
-from sojourn.templates.inject import to_example_messages
+from sojourn.templates.inject import estimate_template_tokens
 from sojourn.templates.model import SessionTemplate, ToolCallExample
-from sojourn.text.template_examples import render_examples
-from sojourn.text.token_count import estimate_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ def adapt_tools(template: SessionTemplate, available: Collection[str]) -> Adapte
 def trim_to_budget(fit: AdaptedTemplate, budget: int) -> AdaptedTemplate:
     """As many of the first examples as the budget has room for; the others are left out, and that is said."""
     template = fit.template
-    while template.examples and estimate_tokens(render_examples(to_example_messages(template))) > budget:
+    while template.examples and estimate_template_tokens(template) > budget:
         template = replace(template, examples=template.examples[:-1])
     gone = dict.fromkeys(one.tool_name for one in fit.template.examples[len(template.examples) :])
     said = [f"{', '.join(gone)} (no room)"] if gone else []
