@@ -6,13 +6,12 @@ What we know besides lies in `<folder>/.sojourn/`, so that the files stay what o
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 from sojourn.core.errors import BadInput, SojournError
 from sojourn.core.messages import Json
-from sojourn.templates.files import hold_lock, translate_errors, write_json
+from sojourn.templates.files import hold_lock, read_json, translate_errors, write_json
 from sojourn.templates.library import (
     About,
     LibraryContents,
@@ -92,14 +91,14 @@ class FolderLibrary:
 
     def _read(self, file: Path) -> StoredTemplate:
         """The template of a file. Its name is the file's name, whatever the text inside says."""
-        template = SessionTemplate.from_dict(_json(file))
+        template = SessionTemplate.from_dict(read_json(file))
         template.name = file.stem
         return StoredTemplate(template, self._what_is_known(file.stem))
 
     def _what_is_known(self, name: str) -> About:
         file = self._about(name)
         try:
-            return About.from_dict(_json(file)) if file.exists() else About()
+            return About.from_dict(read_json(file)) if file.exists() else About()
         except BadInput:
             return About()  # only relevance suffers; the template itself is whole
 
@@ -141,7 +140,7 @@ class FolderLibrary:
         found: dict[str, Json] = {}
         for file in sorted(folder.glob("*.json")) if folder.is_dir() else ():
             try:
-                found[unquote(file.stem)] = _json(file)
+                found[unquote(file.stem)] = read_json(file)
             except BadInput:
                 continue  # a torn note is no note: what it said will be noted again
         return found
@@ -152,7 +151,7 @@ class FolderLibrary:
     def _read_note(self, kind: NoteKind, key: str) -> Json | None:
         file = self._note_file(kind, key)
         try:
-            return _json(file) if file.exists() else None
+            return read_json(file) if file.exists() else None
         except BadInput:
             return None
 
@@ -163,12 +162,3 @@ class FolderLibrary:
                 file.unlink(missing_ok=True)
         else:
             write_json(file, value)
-
-
-def _json(file: Path) -> Json:
-    try:
-        return json.loads(file.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{file.name} is not valid JSON: {error}.", hint="Mend it or delete it.") from error
-    except OSError as error:
-        raise BadInput(f"{file.name} cannot be read: {error.strerror}.", hint="Check who owns it.") from error

@@ -6,13 +6,14 @@ The file is a convenience: without it, or if it is torn, everything is simply re
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from pydantic_core import to_json
 
 from sojourn.core.errors import StoreUnavailable
-from sojourn.templates.files import make_folder, translate_errors
+from sojourn.templates.files import replace_file
 from sojourn.templates.miner import Known
 from sojourn.templates.session_shape import VERSION, Digest
 from sojourn.templates.tool_calls import json_of
@@ -49,15 +50,8 @@ def save_cache(file: Path, known: Known) -> None:
         for session, (mark, found) in known.items()
     }
     text = to_json({"version": VERSION, "sessions": sessions, "steps": list(numbers)})
-    fresh = file.with_suffix(".new")
-    try:
-        with translate_errors(file):
-            make_folder(file.parent)
-            fresh.write_bytes(text)
-            fresh.chmod(0o600)
-            fresh.replace(file)
-    except StoreUnavailable:
-        fresh.unlink(missing_ok=True)
+    with suppress(StoreUnavailable):
+        replace_file(file, text)
 
 
 def clear_cache(home: Path) -> list[Path]:
