@@ -15,7 +15,7 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 
 from sojourn.templates.effectiveness import Comparison, Group
-from sojourn.templates.library import LibraryContents, StoredTemplate
+from sojourn.templates.library import StoredTemplate, Unreadable
 from sojourn.templates.miner import MiningResult, Progress
 from sojourn.templates.model import ToolCallExample
 from sojourn.templates.parameters import parameters_of
@@ -24,15 +24,13 @@ from sojourn.templates.suggestions import Suggestion
 _SHOWN = 600  # characters of a result
 
 
-def show_list(console: Console, contents: LibraryContents, kind: str | None = None) -> None:
-    if not contents.kept and kind:
-        console.print(f"No templates of type {kind}.")
-        return
-    if not contents.kept:
-        console.print("No templates yet. `sojourn templates create SESSION_ID` makes one of what worked there.")
+def show_list(console: Console, kept: Sequence[StoredTemplate], kind: str | None) -> None:
+    if not kept:
+        hint = " yet. `sojourn templates create SESSION_ID` makes one of what worked there."
+        console.print("No templates" + (f" of type {kind}." if kind else hint))
         return
     table = _table("name", "type", "examples", "uses", "made")
-    for one in contents.kept:
+    for one in kept:
         template = one.template
         made = time.strftime("%Y-%m-%d", time.localtime(template.created_at))
         row = (template.task_type.value, str(len(template.examples)), str(template.usage_count), made)
@@ -95,8 +93,8 @@ def show_stats(console: Console, compared: Sequence[Comparison]) -> None:
             console.print(f"`sojourn templates delete {escape(one.name)}` retires it.", style="yellow")
 
 
-def warn_unreadable(console: Console, contents: LibraryContents) -> None:
-    for one in contents.unreadable:
+def warn_unreadable(console: Console, unreadable: Sequence[Unreadable]) -> None:
+    for one in unreadable:
         console.print(f"! {escape(one.name)} cannot be read: {escape(one.problem)}", style="yellow")
 
 

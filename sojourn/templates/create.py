@@ -9,7 +9,7 @@ from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.history import History
 from sojourn.templates.extract import MAX_EXAMPLES, judge_conversation, select_examples, task_type_of
 from sojourn.templates.library import About, StoredTemplate
-from sojourn.templates.model import SessionTemplate, TaskType, check_name, default_name, task_type
+from sojourn.templates.model import SessionTemplate, TaskType, check_name, default_name, find_free_name, task_type
 from sojourn.templates.sanitize import Cleaner
 from sojourn.templates.tool_calls import ToolConversation
 
@@ -50,14 +50,6 @@ def _why_nothing(talk: ToolConversation) -> str:
     if not verdicts:
         return "it has no tool calls."
     return f"none of its {len(verdicts)} tool calls worked (the first: {verdicts[0].because})."
-
-
-def find_free_name(name: str, taken: Iterable[str]) -> str:
-    """The name, or with a number if it is taken."""
-    used, candidate, number = set(taken), name, 2
-    while candidate in used:
-        candidate, number = f"{name}_{number}", number + 1
-    return candidate
 
 
 def choose_template(kept: Sequence[StoredTemplate], kind: TaskType | str) -> StoredTemplate | None:

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from sojourn.core.errors import Conflict, NotFound
 from sojourn.core.messages import Json
-from sojourn.templates.model import SessionTemplate
+from sojourn.templates.model import SessionTemplate, TaskType, task_type
 
 NoteKind = Literal["suggestion", "outcome"]
 
@@ -52,6 +52,10 @@ class StoredTemplate:
     template: SessionTemplate
     about: About = field(default_factory=About)
 
+    def to_dict(self) -> dict[str, Json]:
+        """The JSON form of the template, with what is known about it."""
+        return {**self.template.to_dict(), "about": self.about.to_dict()}
+
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
@@ -67,6 +71,11 @@ class LibraryContents:
 
     kept: Sequence[StoredTemplate]
     unreadable: Sequence[Unreadable] = ()
+
+    def of_type(self, kind: TaskType | str | None) -> list[StoredTemplate]:
+        """The templates for one type of task; all of them for None."""
+        meant = None if kind is None else task_type(kind)
+        return [one for one in self.kept if meant in (None, one.template.task_type)]
 
 
 Step = Callable[[StoredTemplate], StoredTemplate]

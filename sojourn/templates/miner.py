@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from sojourn.core.errors import BadInput, StoreCorrupt
+from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER
 from sojourn.ports.history import HasSize, HasToolExchanges, History, SessionFacts
 from sojourn.templates.session_shape import Digest, digest_session, fingerprint
@@ -29,6 +30,10 @@ class MiningResult:
     known: Known
     read: int
     damaged: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Json]:
+        """The figures, for a surface."""
+        return {"sessions": len(self.facts), "read": self.read, "damaged": list(self.damaged)}
 
 
 def mine(

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -67,7 +67,7 @@ class ToolCallExample:
         return cls(
             tool_name=name,
             arguments=_arguments(arguments),
-            result=result if isinstance(result, str) else "" if result is None else _json(result),
+            result=result if isinstance(result, str) else _to_text(result),
             success=data.get("success", True) is not False,
         )
 
@@ -135,8 +135,8 @@ def _arguments(given: Json) -> Mapping[str, Json]:
     return given if isinstance(given, Mapping) else {}
 
 
-def _json(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _to_text(result: Json) -> str:
+    return "" if result is None else json.dumps(result, ensure_ascii=False)
 
 
 def default_description(examples: int) -> str:
@@ -171,3 +171,11 @@ def default_name(task_type: TaskType, session: str, now: float | None = None) ->
     """`<type>_<the last 8 of the session's id>_<unix time>`: the first 8 of our ids are a date."""
     tail = re.sub(r"[^\w-]", "", session)[-8:] or "session"
     return f"{task_type.value}_{tail}_{int(time.time() if now is None else now)}"
+
+
+def find_free_name(name: str, taken: Iterable[str]) -> str:
+    """The name, followed by a number if it is taken."""
+    used, candidate, number = set(taken), name, 2
+    while candidate in used:
+        candidate, number = f"{name}_{number}", number + 1
+    return candidate

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from sojourn.core.messages import Json
-from sojourn.templates.model import ToolCallExample
+from sojourn.templates.model import ToolCallExample, find_free_name
 
 _PIECE = re.compile(r"\s+|[^\s]+")
 _HOLE = re.compile(r"\{\{(\w+)\}\}")
@@ -47,12 +47,7 @@ class _Names:
     def of(self, wish: str, values: Sequence[Json]) -> str:
         key = tuple(str(value) for value in values)
         if key not in self._by_values:
-            stem = re.sub(r"\W", "_", wish) or "value"
-            taken = set(self._by_values.values())
-            name, number = stem, 2
-            while name in taken:
-                name, number = f"{stem}_{number}", number + 1
-            self._by_values[key] = name
+            self._by_values[key] = find_free_name(re.sub(r"\W", "_", wish) or "value", self._by_values.values())
         return f"{{{{{self._by_values[key]}}}}}"
 
     def in_text(self, text: str) -> str:

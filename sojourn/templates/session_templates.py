@@ -25,7 +25,6 @@ from sojourn.templates.file_library import FOLDER, FolderLibrary
 from sojourn.templates.inject import inject
 from sojourn.templates.library import Library, LibraryContents, Unreadable, sort_newest_first
 from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
-from sojourn.templates.model import task_type as parse_task_type
 from sojourn.templates.tool_calls import ToolConversation, json_of
 
 T = TypeVar("T")
@@ -145,10 +144,9 @@ class SessionTemplates:
 
     def list_templates(self, task_type: TaskType | str | None = None) -> list[SessionTemplate]:
         """All templates, newest first; `unreadable` then says what could not be read."""
-        kind = None if task_type is None else parse_task_type(task_type)
         found = self._read_all()
         self.unreadable = found.unreadable
-        return [one.template for one in found.kept if kind is None or one.template.task_type is kind]
+        return [one.template for one in found.of_type(task_type)]
 
     def delete_template(self, name: str) -> bool:
         """Whether there was such a template."""

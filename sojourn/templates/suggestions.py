@@ -14,9 +14,8 @@ from typing import Any, Literal, cast
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
-from sojourn.templates.create import find_free_name
 from sojourn.templates.library import About, Library, StoredTemplate, to_conflict
-from sojourn.templates.model import SessionTemplate, check_name
+from sojourn.templates.model import SessionTemplate, check_name, find_free_name
 from sojourn.templates.sanitize import Cleaner
 
 State = Literal["waiting", "approved", "rejected", "never"]
