@@ -1,16 +1,15 @@
-"""The calls of a session that are worth showing again: they worked, and what they did lasted."""
+"""Extraction: the calls of a session that worked and were not undone later."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sojourn.core.errors import BadInput
-from sojourn.ports.history import HasToolExchanges, History, RawExchange
+from sojourn.ports.history import History, RawExchange
 from sojourn.templates import tool_names
 from sojourn.templates.judge.verdict import Verdict, judge
 from sojourn.templates.model import TaskType, ToolCallExample
 from sojourn.templates.reverted import find_reverted
-from sojourn.templates.tool_calls import Exchange, ToolConversation, build_conversation
+from sojourn.templates.tool_calls import Exchange, ToolConversation, build_conversation, read_exchanges
 
 MAX_EXAMPLES = 10  # calls of one session
 
@@ -19,9 +18,7 @@ UNDONE = Verdict(False, "it was undone later")
 
 def read_conversation(history: History, session: str) -> ToolConversation:
     """The conversation of one session."""
-    if not isinstance(history, HasToolExchanges):
-        raise BadInput("This history does not tell which answer belongs to which call.", hint="Import it first.")
-    rows: Sequence[RawExchange] = next((found for _, found in history.exchanges([session])), ())
+    rows: Sequence[RawExchange] = next((found for _, found in read_exchanges(history, [session])), ())
     return build_conversation(rows)
 
 

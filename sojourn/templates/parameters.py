@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from sojourn.core.messages import Json
 from sojourn.templates.model import ToolCallExample, find_free_name
@@ -15,7 +16,7 @@ _SHORTEST_CHARACTERS = 4  # characters a value must have to be looked for in res
 
 def parameters_of(examples: Sequence[ToolCallExample]) -> list[str]:
     """The names of the parameters, in order of appearance."""
-    texts = [text for one in examples for text in _list_texts(dict(one.arguments))]
+    texts = [json.dumps(dict(one.arguments), ensure_ascii=False) for one in examples]
     return list(dict.fromkeys(name for text in texts for name in _HOLE.findall(text)))
 
 
@@ -23,7 +24,7 @@ def generalise_runs(runs: Sequence[Sequence[ToolCallExample]]) -> list[ToolCallE
     """One run that stands for all: the first one, with a parameter wherever the others differ from it.
     The same values in two places are the same parameter."""
     names = _Names()
-    made = []
+    merged = []
     for step, example in enumerate(runs[0]):
         others = [run[step] for run in runs[1:]]
         arguments = {
@@ -31,10 +32,10 @@ def generalise_runs(runs: Sequence[Sequence[ToolCallExample]]) -> list[ToolCallE
             for name, value in example.arguments.items()
             if all(name in other.arguments for other in others)
         }
-        made.append((example, arguments))
+        merged.append((example, arguments))
     return [
         ToolCallExample(example.tool_name, arguments, names.in_text(example.result), example.success)
-        for example, arguments in made
+        for example, arguments in merged
     ]
 
 
@@ -76,16 +77,8 @@ def _merge_text(name: str, value: str, others: Sequence[str], names: _Names) -> 
     """Word by word where most words are the same, so that `pytest tests/a.py` keeps its `pytest`."""
     pieces = [_PIECE.findall(text) for text in (value, *others)]
     columns = list(zip(*pieces, strict=False))
-    said = [words for words in columns if not words[0].isspace()]
-    common = sum(len(set(words)) == 1 for words in said)
-    if len({len(one) for one in pieces}) != 1 or 2 * common < len(said):
+    visible = [words for words in columns if not words[0].isspace()]
+    common = sum(len(set(words)) == 1 for words in visible)
+    if len({len(one) for one in pieces}) != 1 or 2 * common < len(visible):
         return names.of(name, [value, *others])
     return "".join(words[0] if len(set(words)) == 1 else names.of(name, words) for words in columns)
-
-
-def _list_texts(value: Json) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, Mapping):
-        return [text for one in value.values() for text in _list_texts(one)]
-    return [text for one in value for text in _list_texts(one)] if isinstance(value, list) else []

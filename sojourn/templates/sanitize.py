@@ -1,4 +1,4 @@
-"""What a template may keep: no secrets, no personal paths, no endless results."""
+"""Sanitizing: removes secrets, personal paths and the middle of long results before a template is stored."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Cleaner:
 
     def arguments(self, arguments: Mapping[str, Json]) -> dict[str, Json]:
         """Blacked out as one JSON text, because a secret is often known by the name before it."""
-        found: Json = json.loads(redact(json.dumps(dict(arguments), ensure_ascii=False)))
-        return {_HOME.sub("~", name): self._value(value) for name, value in found.items()}
+        cleaned: dict[str, Json] = self._value(json.loads(redact(json.dumps(dict(arguments), ensure_ascii=False))))
+        return cleaned
 
     def _value(self, value: Json) -> Json:
         if isinstance(value, str):

@@ -82,7 +82,7 @@ class TemplateService:
         self._app = app
         self.library: Library = library_of(app)
         self._cleaner = Cleaner(app.settings["templates.result_chars"])
-        self.inbox = SuggestionInbox(self.library, self._cleaner)
+        self.inbox = SuggestionInbox(self.library)
 
     async def create(
         self,

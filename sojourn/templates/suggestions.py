@@ -16,7 +16,6 @@ from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
 from sojourn.templates.library import About, Library, StoredTemplate, to_conflict
 from sojourn.templates.model import SessionTemplate, check_name, find_free_name
-from sojourn.templates.sanitize import Cleaner
 
 State = Literal["waiting", "approved", "rejected", "never"]
 
@@ -64,9 +63,8 @@ class Suggestion:
 class SuggestionInbox:
     """The suggestions of a library."""
 
-    def __init__(self, library: Library, cleaner: Cleaner | None = None) -> None:
+    def __init__(self, library: Library) -> None:
         self._library = library
-        self._cleaner = cleaner or Cleaner()
 
     async def all(self) -> list[Suggestion]:
         """Every suggestion, best first; what cannot be read is left out and will be suggested again."""
@@ -95,17 +93,18 @@ class SuggestionInbox:
         what was edited stays as it is: only its evidence grows."""
         before = {one.id: one for one in await self.all()}
         known = {one.about.shape for one in (await self._library.all()).kept if one.about.shape}
+        found_ids = {one.id for one in suggestions}
         for old in before.values():
-            is_replaced = old.home == home and old.id not in {one.id for one in suggestions}
+            is_replaced = old.home == home and old.id not in found_ids
             if is_replaced and old.state == "waiting" and not old.edited:
                 await self._library.note("suggestion", old.id, None)
-        for new in suggestions:
-            old_one = before.get(new.id)
-            if new.shape in known or (old_one and new.sessions < old_one.needed):
+        for found in suggestions:
+            new, known_one = replace(found, home=home), before.get(found.id)
+            if new.shape in known or (known_one and new.sessions < known_one.needed):
                 continue
-            is_edited = old_one is not None and old_one.edited and old_one.state == "waiting"
-            found = replace(new, home=home)
-            await self.put(replace(found, template=old_one.template, edited=True) if old_one and is_edited else found)
+            if known_one and known_one.edited and known_one.state == "waiting":
+                new = replace(new, template=known_one.template, edited=True)
+            await self.put(new)
 
     async def approve(self, id: str, *, name: str | None = None) -> StoredTemplate:
         """Makes it a template of the library."""

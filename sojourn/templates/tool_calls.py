@@ -1,4 +1,4 @@
-"""What a session asked of its tools and what they answered, put together from raw rows.
+"""Tool calls of a session, each paired with its answer from the raw rows.
 
 An answer belongs to its call by `tool_call_id`, in whatever order answers come. Only where one of the two has no id
 the next open call of that name is meant. Calls that were only examples are left out: they never happened here.
@@ -7,16 +7,15 @@ the next open call of that name is meant. Calls that were only examples are left
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic_core import from_json
 
+from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json, Message, text_of
-from sojourn.ports.history import RawExchange
+from sojourn.ports.history import HasToolExchanges, History, RawExchange
 from sojourn.text.template_examples import is_example, is_example_id
-
-EMPTY: Mapping[str, Json] = {}
 
 
 @dataclass(slots=True)
@@ -47,8 +46,7 @@ class Exchange:
     def parse_arguments(self) -> Mapping[str, Json]:
         """The arguments; what is no JSON object becomes an empty one."""
         if self._parsed is None:
-            found = _object(self.arguments)
-            self._parsed = EMPTY if found is None else found
+            self._parsed = _parse_object(self.arguments) or {}
         return self._parsed
 
 
@@ -73,10 +71,6 @@ class ToolConversation:
         """The first thing the person asked for."""
         return next((one.text for one in self.spoken if one.text.strip()), "")
 
-    @property
-    def turns(self) -> int:
-        return len(self.spoken)
-
 
 def json_of(text: str | bytes) -> Json:
     """`json.loads` for a million small texts: pydantic's parser takes half as long. What it does not understand, such
@@ -86,6 +80,13 @@ def json_of(text: str | bytes) -> Json:
     except ValueError:
         found = json.loads(text if isinstance(text, str) else text.decode("utf-8", "replace"))
     return found
+
+
+def read_exchanges(history: History, sessions: Sequence[str]) -> Iterator[tuple[str, Sequence[RawExchange]]]:
+    """Reads the rows of sessions, one session after the other. BadInput if the history does not pair calls."""
+    if not isinstance(history, HasToolExchanges):
+        raise BadInput("This history does not say which answer belongs to which call.", hint="Import it first.")
+    return history.exchanges(sessions)
 
 
 def build_conversation(rows: Sequence[RawExchange]) -> ToolConversation:
@@ -142,7 +143,7 @@ class _Reading:
         if effect:
             asked.effect = _text(effect)
         if extra:
-            asked.extra = _object(extra)
+            asked.extra = _parse_object(extra)
 
     def _next_open(self, tool: str, *, by_id: bool) -> Exchange | None:
         """The call meant by an answer whose id says nothing: the first open one of that name, or of any."""
@@ -178,11 +179,9 @@ def _extract_text(content: bytes | None, structured: bool) -> str:
     return text_of(Message(role="", content=_text(content), structured=True))
 
 
-def _object(raw: bytes | str | None) -> Mapping[str, Json] | None:
-    if not raw:
-        return None
+def _parse_object(raw: bytes | str) -> Mapping[str, Json] | None:
     try:
-        found = json_of(raw if isinstance(raw, str) else _text(raw))
+        found = json_of(raw)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

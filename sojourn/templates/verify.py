@@ -33,19 +33,18 @@ def find_suggestions(
     newest: Sequence[str],
     *,
     cleaner: Cleaner | None = None,
-    most: int = MAX_SUGGESTIONS,
     decided: Mapping[str, float] | None = None,
 ) -> list[Suggestion]:
     """The best shapes of a history as suggestions. `newest` are its sessions, newest first; `decided` shapes a person
     has already spoken about make room for others until so many sessions hold them."""
     clean = cleaner or Cleaner()
     needed = decided or {}
-    shapes = find_recurring(digests, most=2 * most + len(needed))  # some will not hold
+    shapes = find_recurring(digests, most=2 * MAX_SUGGESTIONS + len(needed))  # some will not hold
     open_ones = (shape for shape in shapes if shape.sessions >= needed.get(shape.words, 0))
     order = {session: place for place, session in enumerate(newest)}
     proof = _Proof(history, order)
     found = (_make_suggestion(proof, shape, clean) for shape in open_ones)
-    return list(islice((made for made in found if made is not None), most))
+    return list(islice((made for made in found if made is not None), MAX_SUGGESTIONS))
 
 
 class _Proof:
