@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sojourn.context.bm25 import Bm25Index
 from sojourn.context.budget import fit_blocks, to_memory_progress
@@ -34,8 +35,7 @@ class FactRecords:
         self._app = app
 
     async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> list[Fact]:
-        facts = Facts(self._app.store, principal)
-        return await (facts.search(text) if text.strip() else facts.all())
+        return await Facts(self._app.store, principal).search(text)
 
     async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact:
         return await Facts(self._app.store, principal).add(text, why=why)
@@ -91,10 +91,11 @@ class Facts:
         return old
 
     async def search(self, text: str) -> list[Fact]:
-        """Returns the facts that share words with a text, best first."""
+        """Returns the facts that share words with a text, best first; all of them, oldest first, for a blank text."""
         facts = await self.all()
-        index = Bm25Index([[(fact.text, 1), (fact.why, 0.5)] for fact in facts])
-        scores = index.score(expand_query(text, index))
+        if not text.strip():
+            return facts
+        scores = _score_facts(facts, text)
         return [facts[n] for n in sorted(range(len(facts)), key=lambda n: -scores[n]) if scores[n] > 0]
 
     def _key(self, id: str) -> str:
@@ -112,16 +113,17 @@ class Facts:
 
 def clean_fact(text: str) -> str:
     """Returns the text of a fact on one line. BadInput when it is empty, too long or contains a secret."""
-    said = " ".join(text.split())
-    if not said:
+    sentence = " ".join(text.split())
+    if not sentence:
         raise BadInput("An empty text is not a fact.", hint="Write the fact as a sentence.")
-    if len(said) > MAX_FACT_CHARS:
+    if len(sentence) > MAX_FACT_CHARS:
         raise BadInput(
-            f"This fact has {len(said)} characters.", hint=f"At most {MAX_FACT_CHARS}; put longer texts into a note."
+            f"This fact has {len(sentence)} characters.",
+            hint=f"At most {MAX_FACT_CHARS}; put longer texts into a note.",
         )
-    if redact(said) != said:
+    if redact(sentence) != sentence:
         raise BadInput("The fact contains a key or password.", hint="Sojourn does not remember secrets; leave it out.")
-    return said
+    return sentence
 
 
 def _parse_fact(record: Record) -> Fact | None:
@@ -160,15 +162,11 @@ class UserMemory:
             chosen = _choose_nearest(facts, request.said, request.budget, principal)
             reason = f"the {len(chosen)} of {count} facts that are nearest to the request"
             whole = _build_block(chosen, principal, reason)
-        left = tuple(_describe(fact) for fact in facts if fact not in chosen)
+        left = tuple(f"fact {fact.id}: {fact.text[:60]}" for fact in facts if fact not in chosen)
         note = (f"The memory is full: {len(left)} of {count} facts did not fit.", *left) if left else ()
         kept, _ = fit_blocks([whole] if chosen else [], request.budget)
         shown = tuple(_to_progress(fact, whole) for fact in chosen) if kept else ()
         return ContextContribution(blocks=tuple(kept), shown=shown, left_out=note)
-
-
-def make(app: HasStore) -> UserMemory:
-    return UserMemory(app)
 
 
 def _render_fact(fact: Fact) -> str:
@@ -187,8 +185,7 @@ def _build_block(facts: Sequence[Fact], principal: Principal, reason: str) -> Co
 
 def _choose_nearest(facts: Sequence[Fact], said: str, budget: int, principal: Principal) -> list[Fact]:
     """Returns as many facts as fit: those with words of the request first, then the newest."""
-    index = Bm25Index([[(fact.text, 1), (fact.why, 0.5)] for fact in facts])
-    scores = index.score(expand_query(said, index))
+    scores = _score_facts(facts, said)
     order = sorted(range(len(facts)), key=lambda n: (-scores[n], -facts[n].updated_at, n))
     heading = f"the {len(facts)} of {len(facts)} facts that are nearest to the request"
     room = budget - estimate_tokens(_build_block([], principal, heading).render())
@@ -201,18 +198,12 @@ def _choose_nearest(facts: Sequence[Fact], said: str, budget: int, principal: Pr
     return chosen
 
 
+def _score_facts(facts: Sequence[Fact], text: str) -> list[float]:
+    index = Bm25Index([[(fact.text, 1), (fact.why, 0.5)] for fact in facts])
+    return index.score(expand_query(text, index))
+
+
 def _to_progress(fact: Fact, block: ContextBlock) -> Progress:
     origin = f"fact {fact.id}" + (f", said in {fact.source_session}" if fact.source_session else "")
-    one = ContextBlock(
-        kind=KIND,
-        title=fact.text[:80],
-        text=fact.text,
-        origin=origin,
-        reason=block.reason,
-        tokens=estimate_tokens(_render_fact(fact)),
-    )
-    return to_memory_progress(one)
-
-
-def _describe(fact: Fact) -> str:
-    return f"fact {fact.id}: {fact.text[:60]}"
+    tokens = estimate_tokens(_render_fact(fact))
+    return to_memory_progress(replace(block, title=fact.text[:80], origin=origin, tokens=tokens))

@@ -68,8 +68,7 @@ def router(app: HasStore) -> APIRouter:
         request: Request, text: Annotated[str, Query(max_length=MAX_FACT_CHARS)] = ""
     ) -> list[FactShape]:
         """Every fact, oldest first; with `text`, those that have its words, best first."""
-        rows = await (facts(request).search(text) if text.strip() else facts(request).all())
-        return [FactShape(**fact_to_json(one)) for one in rows]
+        return [FactShape(**fact_to_json(one)) for one in await facts(request).search(text)]
 
     @api.post("/facts", status_code=201, responses=_REFUSED)
     async def add_fact(request: Request, new: NewFact) -> FactShape:

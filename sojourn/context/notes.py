@@ -154,7 +154,3 @@ class NoteSource:
             for section, reason in found
         ]
         return to_contribution(blocks, request.budget, problems)
-
-
-def make(app: Shared) -> NoteSource:
-    return NoteSource(app)

@@ -27,7 +27,6 @@ from sojourn.text.token_count import truncate_to_tokens
 from sojourn.text.tokenizer import is_unspaced, tokenize
 
 SEARCH_SECONDS = 0.5  # then no further query is sent
-LOAD_WAIT_SECONDS = 0.15  # for word vectors that are being loaded
 MAX_WORDS, HITS_PER_QUERY, MAX_MESSAGES, MAX_SESSIONS = 6, 12, 10, 4
 _MIN_SHARE = 0.5  # weighted share of the request's words that a message must have
 _MIN_SIMILARITY, _MIN_SHARE_IF_SIMILAR = 0.45, 0.2  # the share that is enough at this cosine
@@ -83,7 +82,9 @@ class Recall:
                 break
             text = " ".join(map(_to_search_term, group))
             hits = await self._app.store.search(
-                SearchQuery(text=text, principal=request.session.principal, roles=_ROLES, limit=HITS_PER_QUERY)
+                SearchQuery(
+                    text=text, principal=request.session.principal, roles=("user", "assistant"), limit=HITS_PER_QUERY
+                )
             )
             if len(group) == 1:
                 counts[group[0]] = len(hits)
@@ -111,15 +112,8 @@ class Recall:
         return kept
 
     def _similarities(self, said: str, texts: Sequence[str]) -> list[float]:
-        embedder = self._app.shared(Embedders).word_vectors(LOAD_WAIT_SECONDS)
+        embedder = self._app.shared(Embedders).word_vectors()
         return embedder.similarities(said, texts) if embedder and texts else [0.0] * len(texts)
-
-
-_ROLES = ("user", "assistant")
-
-
-def make(app: PluginContext) -> Recall:
-    return Recall(app)
 
 
 def search_words(text: str) -> list[str]:
@@ -168,8 +162,8 @@ def _to_block(places: Sequence[_Candidate], request: ContextRequest) -> ContextB
     day = datetime.fromtimestamp(first.timestamp, UTC).strftime("%Y-%m-%d")
     shared = dict.fromkeys(word for place in places for word in sorted(place.found_by))
     reason = f"it mentions {', '.join(f'“{word}”' for word in list(shared)[:5])}"
-    if max(place.nearness for place in places) >= _MIN_SIMILARITY:
-        reason += f", and is close in meaning ({max(place.nearness for place in places):.2f})"
+    if (nearest := max(place.nearness for place in places)) >= _MIN_SIMILARITY:
+        reason += f", and is close in meaning ({nearest:.2f})"
     title = "Earlier in this conversation" if is_here else f"From “{first.title or 'an untitled session'}”"
     ordered = sorted(places, key=lambda place: place.hit.seq)
     lines = [

@@ -132,10 +132,6 @@ class ConversationSummary:
         return None
 
 
-def make(app: AgentContext) -> ConversationSummary:
-    return ConversationSummary(app)
-
-
 def hash_messages(messages: Sequence[Message]) -> str:
     """Returns a hash of the messages in their order."""
     digest = sha256()
@@ -159,14 +155,7 @@ def _render_messages(messages: Sequence[Message]) -> str:
         for one in messages
         if text_of(one)
     ]
-    kept: list[str] = []
-    room = _MODEL_INPUT_TOKENS
-    for line in reversed(lines):
-        room -= estimate_tokens(line)
-        if room < 0:
-            break
-        kept.append(line)
-    return "\n".join(reversed(kept))
+    return "\n".join(reversed(_take_lines(lines[::-1], _MODEL_INPUT_TOKENS)))
 
 
 # without a model: the requests, and the highest-ranked sentences of the answers
@@ -197,6 +186,7 @@ def extract_summary(messages: Sequence[Message], max_tokens: int) -> str:
 
 
 def _take_lines(lines: Sequence[str], room: int) -> list[str]:
+    """Returns the first lines that fit, line breaks included."""
     kept: list[str] = []
     for line in lines:
         room -= estimate_tokens(line) + 1
