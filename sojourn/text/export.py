@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
+from html import escape
 from typing import Any
 
 from sojourn.core.messages import Message, parts_of, text_of, tool_calls_of
@@ -39,7 +40,7 @@ def to_markdown(session: Session, rows: Sequence[Recorded]) -> Iterator[str]:
         if isinstance(piece, SpokenText) or who != speaker:
             yield f"\n## {who} · {format_time(piece.at)}\n"
         speaker = who
-        yield from _render_text(piece) if isinstance(piece, SpokenText) else _render_exchange(piece)
+        yield f"\n{piece.text.strip()}\n" if isinstance(piece, SpokenText) else _render_exchange(piece)
 
 
 def _describe(session: Session) -> Iterator[tuple[str, str]]:
@@ -60,21 +61,12 @@ def _speaker_of(piece: TranscriptPiece) -> str:
     return _SPEAKERS.get(role, role.capitalize())
 
 
-def _render_text(piece: SpokenText) -> Iterator[str]:
-    yield f"\n{piece.text.strip()}\n"
-
-
-def _render_exchange(piece: ToolExchange) -> Iterator[str]:
-    name, arguments = _escape(piece.call.name), _escape(one_line(piece.call.arguments, 60))
-    yield f"\n<details>\n<summary><code>{name}</code> {arguments}</summary>\n"
-    if piece.call.arguments:
-        yield "\n" + fence(_indent_json(piece.call.arguments), "json")
-    yield "\n" + (fence(piece.answer, "text") if piece.answer is not None else "*It did not answer.*\n")
-    yield "\n</details>\n"
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def _render_exchange(piece: ToolExchange) -> str:
+    name = escape(piece.call.name, quote=False)
+    arguments = escape(one_line(piece.call.arguments, 60), quote=False)
+    asked = "\n" + fence(_indent_json(piece.call.arguments), "json") if piece.call.arguments else ""
+    answer = fence(piece.answer, "text") if piece.answer is not None else "*It did not answer.*\n"
+    return f"\n<details>\n<summary><code>{name}</code> {arguments}</summary>\n{asked}\n{answer}\n</details>\n"
 
 
 def _indent_json(arguments: str) -> str:

@@ -61,9 +61,5 @@ def render_examples(examples: Sequence[Message]) -> str:
         if message.role in ("system", "user"):
             lines.append(text_of(message))
         for call in tool_calls_of(message):
-            lines += [f"→ {call.name}({call.arguments})", _indent(answers.get(call.id, ""))]
+            lines += [f"→ {call.name}({call.arguments})", "  " + answers.get(call.id, "").replace("\n", "\n  ")]
     return "\n".join(lines)
-
-
-def _indent(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.split("\n"))

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator
 from math import ceil
 
-MAX_UNDERESTIMATE, MAX_OVERESTIMATE = 0.10, 0.25  # relative errors that the tests allow
 ELLIPSIS = " …"
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003134f"
