@@ -24,13 +24,13 @@ from sojourn.templates.suggestions import Suggestion
 _SHOWN = 600  # characters of a result
 
 
-def show_list(console: Console, kept: Sequence[StoredTemplate], kind: str | None) -> None:
-    if not kept:
+def show_list(console: Console, stored: Sequence[StoredTemplate], kind: str | None) -> None:
+    if not stored:
         hint = " yet. `sojourn templates create SESSION_ID` makes one of what worked there."
         console.print("No templates" + (f" of type {kind}." if kind else hint))
         return
     table = _table("name", "type", "examples", "uses", "made")
-    for one in kept:
+    for one in stored:
         template = one.template
         made = time.strftime("%Y-%m-%d", time.localtime(template.created_at))
         row = (template.task_type.value, str(len(template.examples)), str(template.usage_count), made)
@@ -38,8 +38,8 @@ def show_list(console: Console, kept: Sequence[StoredTemplate], kind: str | None
     console.print(table)
 
 
-def show_template(console: Console, kept: StoredTemplate) -> None:
-    template, about = kept.template, kept.about
+def show_template(console: Console, stored: StoredTemplate) -> None:
+    template, about = stored.template, stored.about
     console.print(f"[bold]{escape(template.name)}[/] · {template.task_type.value} · used {template.usage_count} times")
     console.print(escape(template.description))
     if template.source_session_id:
@@ -47,7 +47,7 @@ def show_template(console: Console, kept: StoredTemplate) -> None:
     if about.proven > 1:
         console.print(f"proven in {about.proven} sessions", style="dim")
     for request in about.requests[:3]:
-        console.print(f"asked there: {escape(' '.join(request.split())[:200])}", style="dim")
+        console.print(f"request: {escape(' '.join(request.split())[:200])}", style="dim")
     show_examples(console, template.examples)
 
 

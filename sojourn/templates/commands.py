@@ -65,12 +65,12 @@ def templates(context: click.Context) -> None:
 def list_(given: CliContext, kind: str | None) -> None:
     """List the templates, newest first."""
     contents = _run(given, lambda service: service.library.all())
-    kept = contents.of_type(kind)
+    stored = contents.of_type(kind)
     if given.json:
         unreadable = [{"name": one.name, "problem": one.problem} for one in contents.unreadable]
-        _print_json({"templates": [one.template.to_dict() for one in kept], "unreadable": unreadable})
+        _print_json({"templates": [one.template.to_dict() for one in stored], "unreadable": unreadable})
         return
-    cli_view.show_list(_console(given), kept, kind)
+    cli_view.show_list(_console(given), stored, kind)
     cli_view.warn_unreadable(Console(stderr=True), contents.unreadable)
 
 
@@ -85,8 +85,8 @@ def create(
     given: CliContext, session: str, name: str | None, kind: str | None, max_examples: int, home: Path | None
 ) -> None:
     """Make a template of what worked in a session."""
-    kept = _run(given, lambda service: service.create(session, name=name, kind=kind, most=max_examples, home=home))
-    template = kept.template
+    stored = _run(given, lambda service: service.create(session, name=name, kind=kind, most=max_examples, home=home))
+    template = stored.template
     message = f'"{template.name}" has {len(template.examples)} examples ({template.task_type.value}).'
     _print_done(given, message, template.to_dict())
 
@@ -145,8 +145,8 @@ def suggest(given: CliContext, home: Path | None, inbox: bool) -> None:
 @click.pass_obj
 def approve(given: CliContext, suggestion: str, name: str | None) -> None:
     """Make a template of a suggestion."""
-    kept = _run(given, lambda service: service.inbox.approve(suggestion, name=name))
-    _print_done(given, f'"{kept.template.name}" is a template now.', kept.template.to_dict())
+    stored = _run(given, lambda service: service.inbox.approve(suggestion, name=name))
+    _print_done(given, f'"{stored.template.name}" is a template now.', stored.template.to_dict())
 
 
 @templates.command()
@@ -210,8 +210,8 @@ def stats(given: CliContext) -> None:
 @click.pass_obj
 def export(given: CliContext, name: str, file: Path | None) -> None:
     """Write a template as JSON to a file, or to the screen."""
-    kept = _run(given, lambda service: service.library.get(name))
-    text = json.dumps(kept.template.to_dict(), indent=2, ensure_ascii=False)
+    stored = _run(given, lambda service: service.library.get(name))
+    text = json.dumps(stored.template.to_dict(), indent=2, ensure_ascii=False)
     if file is None:
         click.echo(text)
         return

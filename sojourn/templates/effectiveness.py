@@ -17,7 +17,7 @@ from sojourn.templates.tool_names import classify
 from sojourn.text.template_examples import is_example
 from sojourn.text.token_count import estimate_tokens
 
-ENOUGH = 5  # sessions on each side before anything is said
+ENOUGH = 5  # sessions on each side before there is a verdict
 WORSE = 0.1  # by how much a share may fall before that counts
 
 
@@ -45,10 +45,10 @@ class SessionOutcome:
         """The last turn was finished, and most of its tool calls worked."""
         return self.status == "completed" and 2 * self.failed <= self.calls
 
-    def after(self, kept: Sequence[Message], status: str) -> SessionOutcome:
+    def after(self, messages: Sequence[Message], status: str) -> SessionOutcome:
         """The session one turn later."""
-        real = [one for one in kept if not is_example(one)]
-        done = _exchanges(real)
+        real = [one for one in messages if not is_example(one)]
+        done = _pair_calls(real)
         return replace(
             self,
             turns=self.turns + 1,
@@ -72,9 +72,11 @@ class SessionOutcome:
         return cls(**{"session": "", **known, **lists})
 
 
-def _exchanges(kept: Sequence[Message]) -> list[Exchange]:
-    found = {call.id: Exchange(0, 0, call.id, call.name, call.arguments) for one in kept for call in tool_calls_of(one)}
-    for one in kept:
+def _pair_calls(messages: Sequence[Message]) -> list[Exchange]:
+    found = {
+        call.id: Exchange(0, 0, call.id, call.name, call.arguments) for one in messages for call in tool_calls_of(one)
+    }
+    for one in messages:
         if one.role == "tool" and one.tool_call_id in found:
             found[one.tool_call_id].answer = text_of(one)
             found[one.tool_call_id].effect = one.effect_disposition

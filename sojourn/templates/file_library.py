@@ -31,7 +31,7 @@ _BESIDE = ".sojourn"
 
 
 class FolderLibrary:
-    """Safe with any number of processes: changes hold one lock, and every file is replaced whole."""
+    """Library in a folder. Safe with several processes: changes hold one lock, and files are replaced whole."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -42,8 +42,8 @@ class FolderLibrary:
     async def get(self, name: str) -> StoredTemplate:
         return await asyncio.to_thread(self._get, check_file_name(name))
 
-    async def save(self, kept: StoredTemplate, *, replace: bool = False) -> None:
-        await asyncio.to_thread(self._save, kept, replace)
+    async def save(self, stored: StoredTemplate, *, replace: bool = False) -> None:
+        await asyncio.to_thread(self._save, stored, replace)
 
     async def delete(self, name: str) -> bool:
         return await asyncio.to_thread(self._delete, check_file_name(name))
@@ -72,16 +72,16 @@ class FolderLibrary:
         return self.folder / _BESIDE / "about" / f"{name}.json"
 
     def _all(self) -> LibraryContents:
-        kept: list[StoredTemplate] = []
+        stored: list[StoredTemplate] = []
         unreadable: list[Unreadable] = []
         with translate_errors(self.folder):
             files = sorted(self.folder.glob("*.json")) if self.folder.is_dir() else []
         for file in files:
             try:
-                kept.append(self._read(file))
+                stored.append(self._read(file))
             except SojournError as error:
                 unreadable.append(Unreadable(file.stem, str(error)))
-        return LibraryContents(sort_newest_first(kept), tuple(unreadable))
+        return LibraryContents(sort_newest_first(stored), tuple(unreadable))
 
     def _get(self, name: str) -> StoredTemplate:
         file = self._file(name)
@@ -93,22 +93,22 @@ class FolderLibrary:
         """The template of a file. Its name is the file's name, whatever the text inside says."""
         template = SessionTemplate.from_dict(read_json(file))
         template.name = file.stem
-        return StoredTemplate(template, self._what_is_known(file.stem))
+        return StoredTemplate(template, self._read_about(file.stem))
 
-    def _what_is_known(self, name: str) -> About:
+    def _read_about(self, name: str) -> About:
         file = self._about(name)
         try:
             return About.from_dict(read_json(file)) if file.exists() else About()
         except BadInput:
             return About()  # only relevance suffers; the template itself is whole
 
-    def _save(self, kept: StoredTemplate, may_replace: bool) -> None:
-        name = check_name(kept.template.name)
+    def _save(self, stored: StoredTemplate, may_replace: bool) -> None:
+        name = check_name(stored.template.name)
         with hold_lock(self.folder / ".lock"):
             if not may_replace and self._file(name).exists():
                 raise to_conflict(name)
-            write_json(self._about(name), kept.about.to_dict())
-            write_json(self._file(name), kept.template.to_dict())
+            write_json(self._about(name), stored.about.to_dict())
+            write_json(self._file(name), stored.template.to_dict())
 
     def _delete(self, name: str) -> bool:
         with hold_lock(self.folder / ".lock"):
@@ -142,7 +142,7 @@ class FolderLibrary:
             try:
                 found[unquote(file.stem)] = read_json(file)
             except BadInput:
-                continue  # a torn note is no note: what it said will be noted again
+                continue  # a damaged note is written again with the next outcome
         return found
 
     def _note_file(self, kind: NoteKind, key: str) -> Path:

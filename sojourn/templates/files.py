@@ -22,7 +22,7 @@ else:
 
 @contextmanager
 def hold_lock(file: Path) -> Iterator[None]:
-    """Only one process at a time is inside. The lock goes with the process that holds it."""
+    """Holds an exclusive lock across processes. It is released when its process ends."""
     with translate_errors(file):
         make_folder(file.parent)
         handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
@@ -81,7 +81,7 @@ def replace_file(file: Path, content: bytes) -> None:
 
 @contextmanager
 def translate_errors(file: Path) -> Iterator[None]:
-    """What the disk refuses, in our words."""
+    """Translates an OSError into an error of the store."""
     try:
         yield
     except PermissionError as error:

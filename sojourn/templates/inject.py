@@ -1,4 +1,4 @@
-"""Putting a template before a conversation: as messages, for those who take tool history, or as words."""
+"""Puts a template before a conversation: as messages with tool calls, or as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a whole history for its shapes: several processes side by side, and only what changed since last time."""
+"""Miner: reads a whole history for its shapes, in several processes, and only what changed since last time."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _is_large(history: History, known: Known) -> bool:
 
 
 def mine_here(history: History, sessions: Sequence[str]) -> list[Mined]:
-    """In this very process. A damaged session is reported and the next one read."""
+    """Mines sessions in this process. A damaged session is reported and skipped."""
     done: list[Mined] = []
     while len(done) < len(sessions):
         try:

@@ -1,4 +1,4 @@
-"""What mining found last time, kept in one file so that only what changed is read again.
+"""Mining cache: one file with what mining found last time, so that only what changed is read again.
 
 The file is a convenience: without it, or if it is torn, everything is simply read once more.
 """
@@ -22,7 +22,7 @@ FOLDER = "cache"
 
 
 def locate_cache(home: Path, history: str) -> Path:
-    """Where the findings of a history are kept; `history` is its address."""
+    """The cache file of a history; `history` is its address."""
     short = hashlib.blake2b(history.encode(), digest_size=6).hexdigest()
     return home / FOLDER / f"templates-{short}.json"
 
@@ -55,7 +55,7 @@ def save_cache(file: Path, known: Known) -> None:
 
 
 def clear_cache(home: Path) -> list[Path]:
-    """Takes away what was kept of any history; returns the files that went."""
+    """Deletes the caches of all histories; returns their files."""
     found = sorted((home / FOLDER).glob("templates-*.json"))
     for file in found:
         file.unlink(missing_ok=True)

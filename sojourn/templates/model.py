@@ -24,7 +24,7 @@ LAST_TIME = 250_000_000_000  # seconds since 1970, in the year 9892: what comes 
 
 
 class TaskType(Enum):
-    """What a session was mostly about, told by the tools it used."""
+    """What a session was mostly about, by the tools it used."""
 
     CODE = "code"
     FILE = "file"
@@ -110,9 +110,9 @@ class SessionTemplate:
         if not isinstance(examples, list) or not all(isinstance(one, Mapping) for one in examples):
             raise BadInput("`examples` is not a list of objects.", hint="Each example is an object with tool_name.")
         if not isinstance(used, int) or not isinstance(made, int | float):
-            raise BadInput("`usage_count` and `created_at` must be numbers.", hint="Mend the file, or delete it.")
+            raise BadInput("`usage_count` and `created_at` must be numbers.", hint="Correct the file, or delete it.")
         if not abs(made) <= LAST_TIME:
-            raise BadInput("`created_at` is no time.", hint="It is counted in seconds since 1970.")
+            raise BadInput("`created_at` is not a time.", hint="It is counted in seconds since 1970.")
         source = data.get("source_session_id")
         return cls(
             name=data["name"],

@@ -21,7 +21,7 @@ class Making(BaseModel):
 
     session: str = Field(min_length=1, max_length=300, description="A session by id, beginning of an id, or title.")
     name: str | None = Field(default=None, max_length=300, description="Default: type, end of the id, time.")
-    type: TypeName | None = Field(default=None, description="Default: told by the tools it used.")
+    type: TypeName | None = Field(default=None, description="Default: by the tools it used.")
     max_examples: int = Field(default=MAX_EXAMPLES, ge=1, le=1000)
 
 
@@ -32,7 +32,7 @@ class Approving(BaseModel):
 
 
 class Rejecting(BaseModel):
-    """Whether it may be asked about again."""
+    """Whether it may be suggested again."""
 
     never: bool = False
 
@@ -92,8 +92,8 @@ def _add_change_routes(api: APIRouter, service: TemplateService) -> None:
     @api.post("/templates", status_code=201)
     async def create(body: Making) -> Answer:
         """A template of what worked in a session."""
-        kept = await service.create(body.session, name=body.name, kind=body.type, most=body.max_examples)
-        return kept.to_dict()
+        stored = await service.create(body.session, name=body.name, kind=body.type, most=body.max_examples)
+        return stored.to_dict()
 
     @api.patch("/templates/{name}")
     async def edit(name: str, body: Editing) -> Answer:

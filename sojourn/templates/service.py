@@ -1,4 +1,4 @@
-"""Everything a surface may do with templates: the commands and the routes are two views of this."""
+"""Template service: everything that the commands and the routes do with templates."""
 
 from __future__ import annotations
 
@@ -95,17 +95,19 @@ class TemplateService:
     ) -> StoredTemplate:
         """A template of a session of ours, or of a Hermes home that is only read."""
         own = (await self._app.store.resolve(session)).id if home is None else None
-        taken = [one.template.name for one in (await self.library.all()).kept]
+        taken = [one.template.name for one in (await self.library.all()).stored]
 
         def make() -> StoredTemplate:
             with closing(history_of(self._app, home)) as history:
                 id = own or resolve_session(history, session)
-                talk = read_conversation(history, id)
-                return make_template(talk, id, name=name, kind=kind, most=most, taken=taken, cleaner=self._cleaner)
+                conversation = read_conversation(history, id)
+                return make_template(
+                    conversation, id, name=name, kind=kind, most=most, taken=taken, cleaner=self._cleaner
+                )
 
-        kept = await asyncio.to_thread(make)
-        await self.library.save(kept)
-        return kept
+        stored = await asyncio.to_thread(make)
+        await self.library.save(stored)
+        return stored
 
     async def suggest(self, home: Path | None = None, progress: Progress | None = None) -> MiningResult:
         """Mines the whole history and fills the inbox."""
@@ -147,8 +149,8 @@ class TemplateService:
     async def edit(self, name: str, changes: TemplateChanges) -> SessionTemplate | Suggestion:
         """Changes a template of the library, or a suggestion that waits."""
 
-        def change(kept: StoredTemplate) -> StoredTemplate:
-            return replace(kept, template=self._cleaner.template(changes.apply_to(kept.template)))
+        def change(stored: StoredTemplate) -> StoredTemplate:
+            return replace(stored, template=self._cleaner.template(changes.apply_to(stored.template)))
 
         found = await self.get(name)
         if isinstance(found, StoredTemplate):
@@ -162,7 +164,7 @@ class TemplateService:
             await self.library.get(name)  # says that there is none
 
     async def stats(self) -> list[Comparison]:
-        names = {one.template.name: one.template.task_type for one in (await self.library.all()).kept}
+        names = {one.template.name: one.template.task_type for one in (await self.library.all()).stored}
         notes = await self.library.notes("outcome")
         return compare_outcomes(names, [SessionOutcome.from_dict(one) for one in notes.values()])
 

@@ -1,7 +1,7 @@
 """Suggestions: shapes that came back often enough to become templates, waiting until a person says so.
 
 Each lies in the inbox under a short id. Approving makes a template of it; a rejected one comes back only when its
-evidence has doubled; one that is never to be asked about again stays away for good.
+evidence has doubled; one that is never to be suggested again stays away for good.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Suggestion:
 
     @property
     def needed(self) -> float:
-        """How many sessions must hold the shape before it is asked about (again)."""
+        """How many sessions must hold the shape before it is suggested (again)."""
         return {"waiting": 0, "rejected": 2 * self.sessions}.get(self.state, inf)
 
     def to_dict(self) -> dict[str, Json]:
@@ -92,7 +92,7 @@ class SuggestionInbox:
         """What mining found in a history takes the place of what waited from there. What was decided stays decided, and
         what was edited stays as it is: only its evidence grows."""
         before = {one.id: one for one in await self.all()}
-        known = {one.about.shape for one in (await self._library.all()).kept if one.about.shape}
+        known = {one.about.shape for one in (await self._library.all()).stored if one.about.shape}
         found_ids = {one.id for one in suggestions}
         for old in before.values():
             is_replaced = old.home == home and old.id not in found_ids
@@ -109,7 +109,7 @@ class SuggestionInbox:
     async def approve(self, id: str, *, name: str | None = None) -> StoredTemplate:
         """Makes it a template of the library."""
         suggestion = await self.get(id)
-        there = (await self._library.all()).kept
+        there = (await self._library.all()).stored
         if twin := next((one for one in there if one.about.shape == suggestion.shape), None):
             raise to_conflict(twin.template.name)
         names = [one.template.name for one in there]

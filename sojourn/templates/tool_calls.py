@@ -20,14 +20,14 @@ from sojourn.text.template_examples import is_example, is_example_id
 
 @dataclass(slots=True)
 class Exchange:
-    """One call and its answer, which is None when none came. `turn` counts what the person said, from 1."""
+    """One call and its answer, which is None when none came. `turn` counts the person's messages, from 1."""
 
     row: int
     turn: int
     id: str
     tool: str
     arguments: str  # JSON text, as the model wrote it
-    answer: bytes | str | None = None  # as it is kept: most are never read as text
+    answer: bytes | str | None = None  # as it is stored: most are never read as text
     effect: str | None = None
     extra: Mapping[str, Json] | None = None
     _parsed: Mapping[str, Json] | None = None
@@ -52,7 +52,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """Something the person said, and before which call."""
+    """A message of the person, and its place among the calls."""
 
     turn: int
     before: int  # how many calls were made until then
@@ -120,30 +120,30 @@ class _Reading:
             return
         turn = len(self.spoken) or 1
         for one in found if isinstance(found, list) else ():
-            asked = _to_exchange(row, turn, one)
-            if asked is None or is_example_id(asked.id):
+            call = _to_exchange(row, turn, one)
+            if call is None or is_example_id(call.id):
                 continue
-            self.exchanges.append(asked)
-            if asked.id:
-                self._open[asked.id] = asked
+            self.exchanges.append(call)
+            if call.id:
+                self._open[call.id] = call
             else:
-                self._nameless[str(len(self.exchanges))] = asked
+                self._nameless[str(len(self.exchanges))] = call
 
     def add_answer(self, row: RawExchange) -> None:
         _, _, content, structured, _, tool, raw_id, effect, extra = row
         call_id = raw_id.decode("utf-8", "replace") if raw_id else ""
-        asked = self._open.pop(call_id, None) if call_id else None
-        if asked is None:
+        call = self._open.pop(call_id, None) if call_id else None
+        if call is None:
             if is_example_id(call_id):
                 return
-            asked = self._next_open(_text(tool), by_id=not call_id)
-            if asked is None:
+            call = self._next_open(_text(tool), by_id=not call_id)
+            if call is None:
                 return
-        asked.answer = content if content and not structured else _extract_text(content, structured)
+        call.answer = content if content and not structured else _extract_text(content, structured)
         if effect:
-            asked.effect = _text(effect)
+            call.effect = _text(effect)
         if extra:
-            asked.extra = _parse_object(extra)
+            call.extra = _parse_object(extra)
 
     def _next_open(self, tool: str, *, by_id: bool) -> Exchange | None:
         """The call meant by an answer whose id says nothing: the first open one of that name, or of any."""
@@ -155,7 +155,7 @@ class _Reading:
 
 
 def _to_exchange(row: int, turn: int, raw: Json) -> Exchange | None:
-    """One call of either kept shape; a call without a name is none."""
+    """One call of either stored shape; a call without a name is none."""
     if not isinstance(raw, dict):
         return None
     inner = raw.get("function")

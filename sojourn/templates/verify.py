@@ -52,8 +52,8 @@ class _Proof:
 
     def __init__(self, history: History, order: Mapping[str, int]) -> None:
         self._order = order
-        self._talk = cache(partial(read_conversation, history))
-        self._verdicts = cache(lambda session: judge_conversation(self._talk(session)))
+        self._conversation = cache(partial(read_conversation, history))
+        self._verdicts = cache(lambda session: judge_conversation(self._conversation(session)))
 
     def of(self, shape: StepSequence) -> _Proven:
         newest = sorted(shape.runs, key=lambda session: self._order.get(session, len(self._order)))
@@ -64,10 +64,10 @@ class _Proof:
             if len(runs) == EVIDENCE:
                 break
             tried += 1
-            talk, places = self._talk(session), shape.runs[session]
-            if not places or places[-1] >= len(talk.exchanges):
+            conversation, places = self._conversation(session), shape.runs[session]
+            if not places or places[-1] >= len(conversation.exchanges):
                 continue  # it changed while we looked
-            run = _Run(session, talk.request, [talk.exchanges[at] for at in places])
+            run = _Run(session, conversation.request, [conversation.exchanges[at] for at in places])
             if (own := _identify(run)) in seen:
                 continue  # the same run again, in a branch or a copy of its session: that proves nothing more
             seen.add(own)
