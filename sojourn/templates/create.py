@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.history import History
-from sojourn.templates.extract import MAX_EXAMPLES, judge_conversation, select_examples, task_type_of
+from sojourn.templates.extract import MAX_EXAMPLES, judge_conversation, read_conversation, select_examples, task_type_of
 from sojourn.templates.library import About, StoredTemplate
 from sojourn.templates.model import SessionTemplate, TaskType, check_name, default_name, find_free_name, task_type
 from sojourn.templates.sanitize import Cleaner
@@ -17,7 +17,7 @@ REQUEST_CHARS = 500
 
 
 def make_template(
-    conversation: ToolConversation,
+    history: History,
     session: str,
     *,
     name: str | None = None,
@@ -29,6 +29,7 @@ def make_template(
     """A template of what worked in a session. NotFound when nothing did, and why."""
     if most < 1:
         raise BadInput(f"A template cannot have {most} examples.", hint="Ask for at least one.")
+    conversation = read_conversation(history, session)
     found = select_examples(conversation, most)
     if not found:
         raise NotFound(

@@ -104,9 +104,6 @@ class Group:
             tokens=round(mean(one.tokens for one in done)),
         )
 
-    def to_dict(self) -> dict[str, Json]:
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
@@ -139,8 +136,8 @@ class Comparison:
         return {
             "name": self.name,
             "task_type": self.task_type.value,
-            "with": self.with_it.to_dict(),
-            "without": self.without.to_dict(),
+            "with": asdict(self.with_it),
+            "without": asdict(self.without),
             "dropped": self.dropped,
             "verdict": self.verdict,
             "retire": self.retires,

@@ -14,12 +14,12 @@ from sojourn.core.messages import Json
 from sojourn.templates.files import hold_lock, read_json, translate_errors, write_json
 from sojourn.templates.library import (
     About,
+    Library,
     LibraryContents,
     NoteKind,
     Step,
     StoredTemplate,
     Unreadable,
-    add_use,
     sort_newest_first,
     to_conflict,
     to_not_found,
@@ -30,7 +30,7 @@ FOLDER = "session-templates"
 _BESIDE = ".sojourn"
 
 
-class FolderLibrary:
+class FolderLibrary(Library):
     """Library in a folder. Safe with several processes: changes hold one lock, and files are replaced whole."""
 
     def __init__(self, folder: Path) -> None:
@@ -51,14 +51,11 @@ class FolderLibrary:
     async def change(self, name: str, step: Step) -> StoredTemplate:
         return await asyncio.to_thread(self._change, check_file_name(name), step)
 
-    async def count_use(self, name: str) -> int:
-        return (await self.change(name, add_use)).template.usage_count
-
     async def notes(self, kind: NoteKind) -> dict[str, Json]:
         return await asyncio.to_thread(self._notes, kind)
 
     async def read_note(self, kind: NoteKind, key: str) -> Json | None:
-        return await asyncio.to_thread(self._read_note, kind, key)
+        return await asyncio.to_thread(_read_beside, self._note_file(kind, key))
 
     async def note(self, kind: NoteKind, key: str, value: Json | None) -> None:
         await asyncio.to_thread(self._note, kind, key, value)
@@ -93,14 +90,7 @@ class FolderLibrary:
         """The template of a file. Its name is the file's name, whatever the text inside says."""
         template = SessionTemplate.from_dict(read_json(file))
         template.name = file.stem
-        return StoredTemplate(template, self._read_about(file.stem))
-
-    def _read_about(self, name: str) -> About:
-        file = self._about(name)
-        try:
-            return About.from_dict(read_json(file)) if file.exists() else About()
-        except BadInput:
-            return About()  # only relevance suffers; the template itself is whole
+        return StoredTemplate(template, About.from_dict(_read_beside(self._about(file.stem))))
 
     def _save(self, stored: StoredTemplate, may_replace: bool) -> None:
         name = check_name(stored.template.name)
@@ -137,23 +127,12 @@ class FolderLibrary:
 
     def _notes(self, kind: NoteKind) -> dict[str, Json]:
         folder = self.folder / _BESIDE / kind
-        found: dict[str, Json] = {}
-        for file in sorted(folder.glob("*.json")) if folder.is_dir() else ():
-            try:
-                found[unquote(file.stem)] = read_json(file)
-            except BadInput:
-                continue  # a damaged note is written again with the next outcome
-        return found
+        files = sorted(folder.glob("*.json")) if folder.is_dir() else []
+        found = {unquote(file.stem): _read_beside(file) for file in files}
+        return {key: value for key, value in found.items() if value is not None}
 
     def _note_file(self, kind: NoteKind, key: str) -> Path:
         return self.folder / _BESIDE / kind / f"{quote(key, safe='')[:200]}.json"
-
-    def _read_note(self, kind: NoteKind, key: str) -> Json | None:
-        file = self._note_file(kind, key)
-        try:
-            return read_json(file) if file.exists() else None
-        except BadInput:
-            return None
 
     def _note(self, kind: NoteKind, key: str, value: Json | None) -> None:
         file = self._note_file(kind, key)
@@ -162,3 +141,11 @@ class FolderLibrary:
                 file.unlink(missing_ok=True)
         else:
             write_json(file, value)
+
+
+def _read_beside(file: Path) -> Json | None:
+    """Reads a file beside the templates; None if it is missing, or damaged: then it counts as never written."""
+    try:
+        return read_json(file) if file.exists() else None
+    except BadInput:
+        return None

@@ -89,14 +89,16 @@ class Library(Protocol):
     async def save(self, stored: StoredTemplate, *, replace: bool = False) -> None: ...  # Conflict: the name is taken
     async def delete(self, name: str) -> bool: ...
     async def change(self, name: str, step: Step) -> StoredTemplate: ...  # in one transaction; may rename
-    async def count_use(self, name: str) -> int: ...  # the count with this use; NotFound
     async def notes(self, kind: NoteKind) -> dict[str, Json]: ...
     async def read_note(self, kind: NoteKind, key: str) -> Json | None: ...
     async def note(self, kind: NoteKind, key: str, value: Json | None) -> None: ...  # None deletes it
 
+    async def count_use(self, name: str) -> int:
+        """Counts a use of a template, and returns the new count. NotFound."""
+        return (await self.change(name, _add_use)).template.usage_count
 
-def add_use(stored: StoredTemplate) -> StoredTemplate:
-    """The template, used once more."""
+
+def _add_use(stored: StoredTemplate) -> StoredTemplate:
     return replace(stored, template=replace(stored.template, usage_count=stored.template.usage_count + 1))
 
 

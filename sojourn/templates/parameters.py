@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sojourn.core.messages import Json
 from sojourn.templates.model import ToolCallExample, find_free_name
@@ -34,8 +35,7 @@ def generalise_runs(runs: Sequence[Sequence[ToolCallExample]]) -> list[ToolCallE
         }
         merged.append((example, arguments))
     return [
-        ToolCallExample(example.tool_name, arguments, names.in_text(example.result), example.success)
-        for example, arguments in merged
+        replace(example, arguments=arguments, result=names.in_text(example.result)) for example, arguments in merged
     ]
 
 

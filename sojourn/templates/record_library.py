@@ -10,12 +10,12 @@ from sojourn.core.sessions import SessionId
 from sojourn.ports.store import Record, RecordStore
 from sojourn.templates.library import (
     About,
+    Library,
     LibraryContents,
     NoteKind,
     Step,
     StoredTemplate,
     Unreadable,
-    add_use,
     sort_newest_first,
     to_conflict,
     to_not_found,
@@ -26,7 +26,7 @@ KIND = "template"
 _PAGE_RECORDS = 500  # read at once
 
 
-class RecordLibrary:
+class RecordLibrary(Library):
     """Library over records. A change is a compare-and-swap, repeated after a conflict."""
 
     def __init__(self, store: RecordStore) -> None:
@@ -80,9 +80,6 @@ class RecordLibrary:
             except Conflict:
                 continue
             return new
-
-    async def count_use(self, name: str) -> int:
-        return (await self.change(name, add_use)).template.usage_count
 
     async def notes(self, kind: NoteKind) -> dict[str, Json]:
         return {record.key: record.value for record in await self._list_records(f"{KIND}-{kind}")}

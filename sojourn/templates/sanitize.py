@@ -35,9 +35,7 @@ class Cleaner:
         return replace(template, examples=examples, description=self.text(template.description))
 
     def example(self, example: ToolCallExample) -> ToolCallExample:
-        return ToolCallExample(
-            example.tool_name, self.arguments(example.arguments), self.text(example.result), example.success
-        )
+        return replace(example, arguments=self.arguments(example.arguments), result=self.text(example.result))
 
     def text(self, text: str) -> str:
         return trim_middle(_HOME.sub("~", redact(text)), self.result_chars)

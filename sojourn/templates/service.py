@@ -14,7 +14,7 @@ from sojourn.core.messages import Json
 from sojourn.ports.app import ScanContext
 from sojourn.templates.create import make_template, resolve_session
 from sojourn.templates.effectiveness import Comparison, SessionOutcome, compare_outcomes
-from sojourn.templates.extract import MAX_EXAMPLES, read_conversation
+from sojourn.templates.extract import MAX_EXAMPLES
 from sojourn.templates.factory import history_of, library_of
 from sojourn.templates.inject import inject, to_example_messages
 from sojourn.templates.library import Library, StoredTemplate
@@ -100,10 +100,7 @@ class TemplateService:
         def make() -> StoredTemplate:
             with closing(history_of(self._app, home)) as history:
                 id = own or resolve_session(history, session)
-                conversation = read_conversation(history, id)
-                return make_template(
-                    conversation, id, name=name, kind=kind, most=most, taken=taken, cleaner=self._cleaner
-                )
+                return make_template(history, id, name=name, kind=kind, most=most, taken=taken, cleaner=self._cleaner)
 
         stored = await asyncio.to_thread(make)
         await self.library.save(stored)

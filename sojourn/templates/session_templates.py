@@ -117,8 +117,7 @@ class SessionTemplates:
         try:
             session = resolve_session(self._history, session_id)
             names = [] if name is not None else [one.name for one in self.list_templates()]
-            conversation = read_conversation(self._history, session)
-            stored = make_template(conversation, session, name=name, kind=task_type, most=max_examples, taken=names)
+            stored = make_template(self._history, session, name=name, kind=task_type, most=max_examples, taken=names)
         except NotFound:
             return None
         self._loop.run(self._library.save(stored))
