@@ -15,11 +15,12 @@ from sojourn.context.budget import fit_blocks, to_memory_progress
 from sojourn.context.query_expansion import expand_query
 from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.events import Progress
+from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.libraries import Fact
-from sojourn.ports.store import Record, RecordStore
+from sojourn.ports.store import Record
 from sojourn.text.redaction import redact
 from sojourn.text.token_count import estimate_tokens
 
@@ -35,80 +36,60 @@ class FactRecords:
         self._app = app
 
     async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> list[Fact]:
-        return await Facts(self._app.store, principal).search(text)
-
-    async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact:
-        return await Facts(self._app.store, principal).add(text, why=why)
-
-    async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER) -> Fact:
-        return await Facts(self._app.store, principal).edit(id, text)
-
-    async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
-        return await Facts(self._app.store, principal).delete(id)
-
-
-class Facts:
-    """The facts of one principal."""
-
-    def __init__(self, records: RecordStore, principal: Principal) -> None:
-        self._records, self._principal = records, principal
-
-    async def all(self) -> list[Fact]:
-        """Every fact, oldest first."""
         found: list[Record] = []
-        after = ""
-        while page := await self._records.list_records(
-            KIND, principal=self._principal, prefix=f"{self._principal}/", after=after, limit=_PAGE_ROWS
+        while page := await self._app.store.list_records(
+            KIND,
+            principal=principal,
+            prefix=_key(principal, ""),
+            after=found[-1].key if found else "",
+            limit=_PAGE_ROWS,
         ):
             found += page
-            after = page[-1].key
-        return sorted(filter(None, map(_parse_fact, found)), key=lambda one: (one.created_at, one.id))
-
-    async def get(self, id: str) -> Fact:
-        record = await self._records.get_record(KIND, self._key(id))
-        fact = _parse_fact(record) if record and record.principal == self._principal else None
-        if fact is None:
-            raise NotFound(f'There is no fact "{id}".', hint="`sojourn memory list` shows them with their ids.")
-        return fact
-
-    async def add(self, text: str, *, why: str = "", source_session: SessionId | None = None) -> Fact:
-        """Adds a fact; returns the existing one if its text is the same."""
-        sentence = clean_fact(text)
-        for fact in await self.all():
-            if fact.text.casefold() == sentence.casefold():
-                return fact
-        return await self._put(os.urandom(4).hex(), sentence, why, source_session, expect=0)
-
-    async def edit(self, id: str, text: str, *, expect: int | None = None) -> Fact:
-        old = await self.get(id)
-        if expect is not None and old.revision != expect:
-            raise Conflict(f'The fact "{id}" was changed meanwhile.', hint="Read it again, then edit it.")
-        return await self._put(id, clean_fact(text), old.why, old.source_session, expect=old.revision)
-
-    async def delete(self, id: str) -> Fact:
-        old = await self.get(id)
-        await self._records.delete_record(KIND, self._key(id))
-        return old
-
-    async def search(self, text: str) -> list[Fact]:
-        """Returns the facts that share words with a text, best first; all of them, oldest first, for a blank text."""
-        facts = await self.all()
+        facts = sorted(filter(None, map(_parse_fact, found)), key=lambda one: (one.created_at, one.id))
         if not text.strip():
             return facts
         scores = _score_facts(facts, text)
         return [facts[n] for n in sorted(range(len(facts)), key=lambda n: -scores[n]) if scores[n] > 0]
 
-    def _key(self, id: str) -> str:
-        return f"{self._principal}/{id}"
+    async def get_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
+        record = await self._app.store.get_record(KIND, _key(principal, id))
+        fact = _parse_fact(record) if record and record.principal == principal else None
+        if fact is None:
+            raise NotFound(f'There is no fact "{id}".', hint="`sojourn memory list` shows them with their ids.")
+        return fact
 
-    async def _put(self, id: str, text: str, why: str, session: SessionId | None, *, expect: int) -> Fact:
-        value = {"text": text, "why": why, "source_session": session}
-        saved = await self._records.put_record(
-            Record(kind=KIND, key=self._key(id), value=value, principal=self._principal), expect=expect
-        )
-        fact = _parse_fact(saved)
+    async def add_fact(
+        self, text: str, *, why: str = "", principal: Principal = OWNER, source_session: SessionId | None = None
+    ) -> Fact:
+        sentence = clean_fact(text)
+        for fact in await self.list_facts(principal=principal):
+            if fact.text.casefold() == sentence.casefold():
+                return fact
+        value = {"text": sentence, "why": why, "source_session": source_session}
+        return await self._save(principal, os.urandom(4).hex(), value, expect=0)
+
+    async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER, expect: int | None = None) -> Fact:
+        """Rewords a fact. `expect`: only if it still has that revision, else Conflict."""
+        old = await self.get_fact(id, principal=principal)
+        if expect is not None and old.revision != expect:
+            raise Conflict(f'The fact "{id}" was changed meanwhile.', hint="Read it again, then edit it.")
+        value = {"text": clean_fact(text), "why": old.why, "source_session": old.source_session}
+        return await self._save(principal, id, value, expect=old.revision)
+
+    async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
+        old = await self.get_fact(id, principal=principal)
+        await self._app.store.delete_record(KIND, _key(principal, id))
+        return old
+
+    async def _save(self, principal: Principal, id: str, value: dict[str, Json], *, expect: int) -> Fact:
+        record = Record(kind=KIND, key=_key(principal, id), value=value, principal=principal)
+        fact = _parse_fact(await self._app.store.put_record(record, expect=expect))
         assert fact is not None
         return fact
+
+
+def _key(principal: Principal, id: str) -> str:
+    return f"{principal}/{id}"
 
 
 def clean_fact(text: str) -> str:
@@ -153,7 +134,7 @@ class UserMemory:
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
         principal = request.session.principal
-        facts = await Facts(self._app.store, principal).all()
+        facts = await FactRecords(self._app).list_facts(principal=principal)
         if not facts:
             return ContextContribution()
         chosen, count = facts, len(facts)
@@ -183,9 +164,9 @@ def _build_block(facts: Sequence[Fact], principal: Principal, reason: str) -> Co
     )
 
 
-def _choose_nearest(facts: Sequence[Fact], said: str, budget: int, principal: Principal) -> list[Fact]:
+def _choose_nearest(facts: Sequence[Fact], request: str, budget: int, principal: Principal) -> list[Fact]:
     """Returns as many facts as fit: those with words of the request first, then the newest."""
-    scores = _score_facts(facts, said)
+    scores = _score_facts(facts, request)
     order = sorted(range(len(facts)), key=lambda n: (-scores[n], -facts[n].updated_at, n))
     heading = f"the {len(facts)} of {len(facts)} facts that are nearest to the request"
     room = budget - estimate_tokens(_build_block([], principal, heading).render())
