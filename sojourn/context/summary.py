@@ -168,14 +168,13 @@ def split_sentences(text: str) -> list[str]:
 
 def extract_summary(messages: Sequence[Message], max_tokens: int) -> str:
     """Summarises a conversation in at most `max_tokens`: half for the requests, half for sentences of the answers."""
-    asked = [
+    requests = [
         truncate_to_tokens(" ".join(text_of(one).split()), _MAX_REQUEST_TOKENS)
         for one in messages
         if one.role == "user" and text_of(one)
     ]
     used = Counter(call.name for one in messages for call in tool_calls_of(one))
-    newest = _take_lines([f"- {one}" for one in reversed(asked)], max_tokens // 2)
-    head = newest[::-1]
+    head = _take_lines([f"- {one}" for one in reversed(requests)], max_tokens // 2)[::-1]
     tail = _main_sentences(messages, max_tokens - estimate_tokens("\n".join(head)) - 40)
     parts = ["Asked so far:", *head]
     if tail:
@@ -198,14 +197,14 @@ def _take_lines(lines: Sequence[str], room: int) -> list[str]:
 
 def _main_sentences(messages: Sequence[Message], room: int) -> list[str]:
     """Returns the sentences with the most significant words of this conversation, in their order."""
-    said = [one for message in messages if message.role == "assistant" for one in split_sentences(text_of(message))]
-    said = list(dict.fromkeys(said))
-    having = Counter(word for one in said for word in set(stem_words(one)))
-    weights = {word: times * log(1 + len(said) / times) for word, times in having.items()}
+    answers = [text_of(one) for one in messages if one.role == "assistant"]
+    sentences = list(dict.fromkeys(sentence for text in answers for sentence in split_sentences(text)))
+    counts = Counter(word for sentence in sentences for word in set(stem_words(sentence)))
+    weights = {word: times * log(1 + len(sentences) / times) for word, times in counts.items()}
 
     def weight(sentence: str) -> float:
         found = set(stem_words(sentence))
         return sum(weights[word] for word in found) / (5 + len(found))
 
-    chosen = set(_take_lines(sorted(said, key=weight, reverse=True), room))
-    return [one for one in said if one in chosen]
+    chosen = set(_take_lines(sorted(sentences, key=weight, reverse=True), room))
+    return [sentence for sentence in sentences if sentence in chosen]

@@ -128,9 +128,9 @@ def _apply_states(graph: TaskGraph, states: Mapping[str, TaskState]) -> TaskGrap
     return replace(graph, tasks=tuple(tasks))
 
 
-def graph_from_request(said: str) -> TaskGraph | None:
+def graph_from_request(request: str) -> TaskGraph | None:
     """Builds the graph of a request; None for a single step."""
-    steps = parse_steps(said)
+    steps = parse_steps(request)
     if len(steps) < 2:
         return None
     tasks = _to_tasks(steps)

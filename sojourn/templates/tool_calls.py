@@ -38,11 +38,6 @@ class Exchange:
             self.answer = self.answer.decode("utf-8", "replace")
         return self.answer
 
-    @property
-    def raw(self) -> bytes:
-        answer = self.answer
-        return answer if isinstance(answer, bytes) else (answer or "").encode("utf-8", "replace")
-
     def parse_arguments(self) -> Mapping[str, Json]:
         """The arguments; what is no JSON object becomes an empty one."""
         if self._parsed is None:

@@ -128,7 +128,7 @@ def _identify(run: _Run) -> Hashable:
     """What tells a run from a copy of it. Calls have ids of their own; where they have none, no two are the same."""
     if not all(one.id for one in run.calls):
         return object()
-    return run.request, *((one.id, one.arguments, one.raw) for one in run.calls)
+    return run.request, *((one.id, one.arguments, one.result) for one in run.calls)
 
 
 def _unify_tools(runs: Sequence[list[ToolCallExample]]) -> list[list[ToolCallExample]]:

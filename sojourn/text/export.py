@@ -62,9 +62,9 @@ def _speaker_of(piece: TranscriptPiece) -> str:
 
 def _render_exchange(piece: ToolExchange) -> str:
     name, arguments = _escape(piece.call.name), _escape(one_line(piece.call.arguments, 60))
-    asked = "\n" + fence(_indent_json(piece.call.arguments), "json") if piece.call.arguments else ""
+    call = "\n" + fence(_indent_json(piece.call.arguments), "json") if piece.call.arguments else ""
     answer = fence(piece.answer, "text") if piece.answer is not None else "*It did not answer.*\n"
-    return f"\n<details>\n<summary><code>{name}</code> {arguments}</summary>\n{asked}\n{answer}\n</details>\n"
+    return f"\n<details>\n<summary><code>{name}</code> {arguments}</summary>\n{call}\n{answer}\n</details>\n"
 
 
 def _escape(text: str) -> str:
@@ -121,9 +121,9 @@ def message_to_json(kept: Recorded) -> dict[str, Any]:
     if one.structured:
         shape["parts"] = parts_of(one)
     if one.tool_calls:
-        asked = tool_calls_of(one)
+        calls = tool_calls_of(one)
         shape["tool_calls"] = [
-            {"id": call.id, "name": call.name, "arguments": _parse_json(call.arguments)} for call in asked
+            {"id": call.id, "name": call.name, "arguments": _parse_json(call.arguments)} for call in calls
         ]
     for name in _MESSAGE:
         value = getattr(one, name)

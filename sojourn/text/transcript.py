@@ -56,8 +56,8 @@ def fold_messages(rows: Iterable[Recorded]) -> Iterator[TranscriptPiece]:
         at = message.timestamp or row.at
         text = text_of(message)
         if message.role == "tool":
-            asked = waiting.pop(message.tool_call_id or "", None)
-            call = asked.call if asked else ToolCall(id="", name=message.tool_name or "tool", arguments="")
+            waited = waiting.pop(message.tool_call_id or "", None)
+            call = waited.call if waited else ToolCall(id="", name=message.tool_name or "tool", arguments="")
             yield ToolExchange(seq=row.seq, at=at, call=call, message=message, answer=text)
             continue
         yield from waiting.values()
