@@ -118,7 +118,6 @@ class SkillIndex:
         return self._load().found
 
     def get(self, name: str) -> Skill:
-        """Returns a skill by its name. NotFound."""
         for one in self.list_all():
             if isinstance(one, Skill) and one.name == name:
                 return one

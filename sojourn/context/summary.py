@@ -133,7 +133,6 @@ class ConversationSummary:
 
 
 def hash_messages(messages: Sequence[Message]) -> str:
-    """Returns a hash of the messages in their order."""
     digest = sha256()
     for one in messages:
         digest.update(f"{one.role}\0{one.content or ''}\0{one.tool_calls or ''}\1".encode("utf-8", "surrogatepass"))

@@ -167,7 +167,6 @@ def judge_parallelism(tasks: Sequence[Task]) -> tuple[bool, str]:
 
 
 def render_graph(graph: TaskGraph) -> str:
-    """Renders the graph as text."""
     together = "Steps that need nothing may be done at the same time." if graph.parallel else "One after the other."
     lines = [
         f"{task.id} [{task.state}] {task.title}" + (f" (after {', '.join(task.needs)})" if task.needs else "")

@@ -26,7 +26,6 @@ NAME = "templates"
 
 
 def make(app: HasStore) -> TemplateSource:
-    """The source of this program."""
     settings = app.settings
     return TemplateSource(library_of(app), automatic=settings["templates.automatic"], most=settings["templates.most"])
 

@@ -46,7 +46,7 @@ class SessionOutcome:
         return self.status == "completed" and 2 * self.failed <= self.calls
 
     def after(self, messages: Sequence[Message], status: str) -> SessionOutcome:
-        """The session one turn later."""
+        """The outcome with one more turn."""
         real = [one for one in messages if not is_example(one)]
         done = _pair_calls(real)
         return replace(
@@ -85,7 +85,7 @@ def _pair_calls(messages: Sequence[Message]) -> list[Exchange]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Several sessions in figures."""
+    """The mean figures of several sessions."""
 
     sessions: int = 0
     success: float = 0.0
@@ -145,7 +145,7 @@ class Comparison:
 
 
 def compare_outcomes(names: Mapping[str, TaskType], outcomes: Sequence[SessionOutcome]) -> list[Comparison]:
-    """Every template beside sessions of its type that had none."""
+    """Compares the sessions of each template with those of its type that had none."""
     without: dict[TaskType, list[SessionOutcome]] = {kind: [] for kind in TaskType}
     for one in outcomes:
         if not one.templates and not one.dropped:

@@ -30,7 +30,6 @@ _REMOVE_TOOLS = ("delete_file", "remove_file", "undo_edit")
 
 
 def read_conversation(history: History, session: str) -> ToolConversation:
-    """The conversation of one session."""
     rows: Sequence[RawExchange] = next((found for _, found in read_exchanges(history, [session])), ())
     return build_conversation(rows)
 
@@ -44,7 +43,7 @@ def judge_conversation(conversation: ToolConversation) -> list[Verdict]:
 
 
 def judge_call(call: Exchange) -> Verdict:
-    """By its result alone."""
+    """Judges a call by its result alone."""
     return judge(call.tool, call.parse_arguments, call.result, extra=call.extra, effect=call.effect)
 
 
@@ -56,7 +55,6 @@ def select_examples(conversation: ToolConversation, most: int = MAX_EXAMPLES) ->
 
 
 def to_example(call: Exchange) -> ToolCallExample:
-    """A call that worked, as an example."""
     return ToolCallExample(call.tool, call.parse_arguments(), call.result or "")
 
 

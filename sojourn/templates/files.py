@@ -49,7 +49,7 @@ def make_folder(folder: Path) -> None:
 
 
 def read_json(file: Path) -> Json:
-    """The JSON value of a file. BadInput if there is none."""
+    """Reads a JSON file. BadInput if that fails."""
     try:
         return json.loads(file.read_bytes())
     except (ValueError, RecursionError) as error:

@@ -34,7 +34,6 @@ class TaskType(Enum):
 
 
 def task_type(word: TaskType | str) -> TaskType:
-    """The task type of that name."""
     try:
         return word if isinstance(word, TaskType) else TaskType(word.strip().lower())
     except (ValueError, AttributeError) as error:

@@ -25,7 +25,7 @@ _HOME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Cleaner:
-    """Makes an example fit to be kept."""
+    """Removes from templates what must not be stored."""
 
     result_chars: int = RESULT_CHARS
 

@@ -148,11 +148,11 @@ class SessionTemplates:
         return [one.template for one in found.of_type(task_type)]
 
     def delete_template(self, name: str) -> bool:
-        """Whether there was such a template."""
+        """Deletes a template; False if there is none of that name."""
         return self._loop.run(self._library.delete(name))
 
     def close(self) -> None:
-        """Lets go of files and connections."""
+        """Closes files and connections."""
         if "_history" in self.__dict__:
             self._history.close()
         if "_app" in self.__dict__:

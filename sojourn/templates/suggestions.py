@@ -22,7 +22,7 @@ State = Literal["waiting", "approved", "rejected", "never"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """A template that might be, and what speaks for it."""
+    """A possible template, and the sessions that support it."""
 
     id: str
     shape: str
@@ -107,7 +107,7 @@ class SuggestionInbox:
             await self.put(new)
 
     async def approve(self, id: str, *, name: str | None = None) -> StoredTemplate:
-        """Makes it a template of the library."""
+        """Turns a suggestion into a template of the library."""
         suggestion = await self.get(id)
         there = (await self._library.all()).stored
         if twin := next((one for one in there if one.about.shape == suggestion.shape), None):

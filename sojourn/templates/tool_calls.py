@@ -56,14 +56,14 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class ToolConversation:
-    """A session as a template sees it."""
+    """The tool calls of a session, and what the person wrote."""
 
     exchanges: Sequence[Exchange]
     spoken: Sequence[Spoken]
 
     @property
     def request(self) -> str:
-        """The first thing the person asked for."""
+        """The person's first request."""
         return next((one.text for one in self.spoken if one.text.strip()), "")
 
 
@@ -85,7 +85,7 @@ def read_exchanges(history: History, sessions: Sequence[str]) -> Iterator[tuple[
 
 
 def build_conversation(rows: Sequence[RawExchange]) -> ToolConversation:
-    """Puts the rows of one session together."""
+    """Builds the conversation of one session from its rows."""
     reading = _Reading()
     for row in rows:
         role, extra = row[1], row[8]

@@ -63,7 +63,6 @@ def tool_category(tool: str) -> str:
 
 
 def family(tool: str) -> TaskType | None:
-    """The type of task a tool belongs to."""
     families = _invert_table("families")
     found = families.get(tool) or families.get(kind(tool))
     return TaskType(found) if found else None
@@ -101,7 +100,7 @@ def command_of(arguments: Mapping[str, Json]) -> str:
 
 
 def join_command(command: Json) -> str:
-    """A command line that is a text, or a list of words."""
+    """Joins a command line that is given as a list of words."""
     if not isinstance(command, list):
         return str(command or "")
     words = [str(word) for word in command]

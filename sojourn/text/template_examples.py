@@ -18,12 +18,10 @@ _ID = re.compile(r"template_\d+(?:_\d+)?")
 
 
 def mark_as_example(message: Message, template: str) -> Message:
-    """Marks a message as an example of a template."""
     return replace(message, extra=json.dumps({_MARK: "template", "template": template}, ensure_ascii=False))
 
 
 def is_example_id(call_id: str) -> bool:
-    """Whether the id of a call marks it as an example."""
     return call_id.startswith("template_") and _ID.fullmatch(call_id) is not None
 
 

@@ -24,7 +24,6 @@ _PIECE_TOKENS = {"han": 1.42, "kana": 1.0, "space": 1.0}
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimates how many tokens a text takes."""
     return ceil(sum(cost for _, cost in _piece_costs(text)))
 
 
