@@ -62,6 +62,7 @@ def tool_category(tool: str) -> str:
     return "do"
 
 
+@lru_cache(maxsize=4096)
 def family(tool: str) -> TaskType | None:
     families = _invert_table("families")
     found = families.get(tool) or families.get(kind(tool))

@@ -55,7 +55,8 @@ class _Proof:
         self._conversation = cache(partial(read_conversation, history))
         self._verdicts = cache(lambda session: judge_conversation(self._conversation(session)))
 
-    def of(self, shape: StepSequence) -> _Proven:
+    def find_runs(self, shape: StepSequence) -> tuple[list[_Run], int]:
+        """The runs that prove a shape, and how many sessions may hold it; no runs if they do not prove it."""
         newest = sorted(shape.runs, key=lambda session: self._order.get(session, len(self._order)))
         runs: list[_Run] = []
         seen: set[Hashable] = set()
@@ -75,7 +76,9 @@ class _Proof:
                 runs.append(run)
             else:
                 failed += 1
-        return _Proven(runs, shape.sessions - (tried - len(runs)), failed)
+        sessions = shape.sessions - (tried - len(runs))
+        is_proven = min(len(runs), sessions) >= MIN_SESSIONS and failed <= len(runs)
+        return (runs, sessions) if is_proven else ([], 0)
 
 
 class _Run(NamedTuple):
@@ -84,39 +87,26 @@ class _Run(NamedTuple):
     calls: Sequence[Exchange]
 
 
-class _Proven(NamedTuple):
-    """What judging left of a shape: runs that hold, and how many sessions may still do."""
-
-    runs: Sequence[_Run]
-    sessions: int
-    failed: int
-
-    @property
-    def holds(self) -> bool:
-        return min(len(self.runs), self.sessions) >= MIN_SESSIONS and self.failed <= len(self.runs)
-
-
 def _make_suggestion(proof: _Proof, shape: StepSequence, clean: Cleaner) -> Suggestion | None:
-    proven = proof.of(shape)
-    if not proven.holds:
+    runs, sessions = proof.find_runs(shape)
+    if not runs:
         return None
-    shown = proven.runs[:RUNS]
-    runs = [[clean.example(to_example(one)) for one in run.calls] for run in shown]
-    requests = [clean.text(run.request[:REQUEST_CHARS]) for run in shown]
-    evidence = tuple((run.session, run.calls[0].row) for run in proven.runs)
+    cleaned = [[clean.example(to_example(one)) for one in run.calls] for run in runs[:RUNS]]
+    requests = [clean.text(run.request[:REQUEST_CHARS]) for run in runs[:RUNS]]
+    evidence = tuple((run.session, run.calls[0].row) for run in runs)
     id = hashlib.blake2b(shape.words.encode(), digest_size=4).hexdigest()
-    examples = generalise_runs(_unify_tools(runs))
+    examples = generalise_runs(_unify_tools(cleaned))
     template = SessionTemplate(
         name=f"{_to_slug(shape.steps)}-{id[:4]}",
         task_type=tool_names.classify(one.tool_name for one in examples),
         examples=examples,
         source_session_id=evidence[0][0],
-        description=f"{default_description(len(examples))}, seen in {proven.sessions} sessions: {shape.words}"[:300],
+        description=f"{default_description(len(examples))}, seen in {sessions} sessions: {shape.words}"[:300],
     )
     return Suggestion(
         id=id,
         shape=shape.words,
-        sessions=proven.sessions,
+        sessions=sessions,
         evidence=evidence,
         template=template,
         requests=tuple(dict.fromkeys(filter(None, requests))),
