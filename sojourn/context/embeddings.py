@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 if TYPE_CHECKING:
     from sojourn.context.word_vectors import WordVectors
 
-LOAD_WAIT_SECONDS = 0.15  # for word vectors that are being loaded
+LOAD_WAIT_SECONDS = 0.15  # what a turn waits for word vectors that are being loaded
 WORD_VECTORS: Lazy[type[WordVectors]] = Lazy("sojourn.context.word_vectors:WordVectors")  # its library is an extra
 
 
@@ -37,7 +37,7 @@ class Embedders:
     """The word vectors of this process, loaded once: `app.shared(Embedders)`.
 
     Loading them takes long compared with a turn. It happens in a thread of its own; a caller waits at most
-    `max_wait` seconds for it (None: until it is over) and gets None if they are not loaded by then.
+    `max_wait` seconds for it and gets None if they are not loaded by then.
     """
 
     def __init__(self, app: PluginContext) -> None:
@@ -46,7 +46,7 @@ class Embedders:
         self._thread = threading.Thread(target=self._load, daemon=True, name="word vectors")
         self._lock = threading.Lock()
 
-    def word_vectors(self, max_wait: float | None = LOAD_WAIT_SECONDS) -> Embedder | None:
+    def word_vectors(self, max_wait: float | None = None) -> Embedder | None:
         """Returns the word vectors, which compare thousands of texts a second."""
         with self._lock:
             if self._thread.ident is None:

@@ -16,7 +16,7 @@ from itertools import combinations
 from math import log2
 
 from sojourn.context.budget import to_contribution
-from sojourn.context.embeddings import Embedders
+from sojourn.context.embeddings import LOAD_WAIT_SECONDS, Embedders
 from sojourn.context.stemming import is_stop_word, stem
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import SessionId
@@ -112,7 +112,7 @@ class Recall:
         return kept
 
     def _similarities(self, request: str, texts: Sequence[str]) -> list[float]:
-        embedder = self._app.shared(Embedders).word_vectors()
+        embedder = self._app.shared(Embedders).word_vectors(LOAD_WAIT_SECONDS)
         return embedder.similarities(request, texts) if embedder and texts else [0.0] * len(texts)
 
 
