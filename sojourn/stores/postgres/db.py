@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, islice
-from typing import Any, Literal
+from typing import Any
 
 import psycopg
 from psycopg import Cursor
@@ -52,8 +52,8 @@ class ServerClock:
 class PostgresDb:
     """One connection inside one transaction, which begins with the first statement."""
 
-    dialect: Literal["sqlite", "postgres"] = "postgres"
     for_update = " FOR UPDATE"
+    collate = ' COLLATE "C"'
 
     def __init__(
         self,

@@ -85,9 +85,8 @@ def find_violations(db: Db) -> list[str]:
 def export_rows(db: Db, table: str, *, after: Sequence[Any] | None, limit: int) -> list[tuple[Any, ...]]:
     """Returns the next rows of a table in the order of its key."""
     table_info = TABLES_BY_NAME[table]
-    collate = ' COLLATE "C"' if db.dialect == "postgres" else ""
     numbers = {"seq", "position", "inbox_id"} | ({"id"} if table in ("messages", "inbox", "outbox") else set())
-    key = [name if name in numbers else name + collate for name in table_info.key]
+    key = [name if name in numbers else name + db.collate for name in table_info.key]
     where = f"WHERE ({', '.join(key)}) > ({placeholders(table_info.key)}) " if after is not None else ""
     rows = db.fetch_all(
         f"SELECT {', '.join(table_info.columns)} FROM {table} {where}ORDER BY {', '.join(key)} LIMIT ?",

@@ -8,19 +8,18 @@ from typing import Any, Literal
 from sojourn.core.errors import BadInput, Conflict, NotDriving
 from sojourn.core.handoff import LIVE, Handoff, HandoffId, Step, in_progress, is_waiting, new_handoff_id, step
 from sojourn.core.sessions import SessionId
-from sojourn.stores.sql.db import Db, SqlPart, insert_statement, placeholders, read_method, write_method
+from sojourn.stores.sql.db import Db, insert_statement, placeholders
 from sojourn.stores.sql.handoff_guard import (
     COLUMNS,
     copy_to_session,
     find_live_handoff,
     finish_handoff,
     get_handoff,
-    handoff_from,
     swap_handoff,
-    to_columns,
 )
 from sojourn.stores.sql.lease_guard import CLEAR_LEASE
 from sojourn.stores.sql.leases import is_leased, lock_session, session_busy
+from sojourn.stores.sql.rows import decode_row, encode_value
 from sojourn.stores.sql.sessions import check_session_exists
 from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.stores.sql.wakeups import HANDOFFS
@@ -51,8 +50,7 @@ def request_handoff(
         driver_fence=row["driver_fence"],
         created_at=now,
     )
-    fields = {name: getattr(handoff, name) for name in Handoff.__dataclass_fields__ if name != "session"}
-    columns = to_columns(fields, db.redact) | {"session_id": session}
+    columns = encode_value(handoff, db.redact)
     db.execute(_INSERT, [columns[name] for name in _TABLE_COLUMNS])
     db.execute(f"UPDATE sessions SET {CLEAR_LEASE} WHERE id = ?", (session,))  # an expired lease cannot be renewed now
     copy_to_session(db, handoff)
@@ -69,7 +67,12 @@ def list_handoffs(db: Db, session: SessionId | None, *, limit: int = 100) -> lis
     rows = db.fetch_all(
         f"SELECT {COLUMNS} FROM handoffs {where} ORDER BY created_at DESC, id DESC LIMIT ?", [*params, max(0, limit)]
     )
-    return [handoff_from(row) for row in rows]
+    return [decode_row(Handoff, row) for row in rows]
+
+
+def find_newest_handoff(db: Db, session: SessionId) -> Handoff | None:
+    newest = list_handoffs(db, session, limit=1)
+    return newest[0] if newest else None
 
 
 def list_pending(db: Db, platforms: Sequence[str] | None = None) -> list[Handoff]:
@@ -84,7 +87,7 @@ def _list_live(db: Db) -> list[Handoff]:
     rows = db.fetch_all(
         f"SELECT {COLUMNS} FROM handoffs WHERE state IN ({placeholders(LIVE)}) ORDER BY created_at, id", LIVE
     )
-    return [handoff_from(row) for row in rows]
+    return [decode_row(Handoff, row) for row in rows]
 
 
 def claim_handoff(
@@ -188,29 +191,3 @@ def expire_handoffs(db: Db) -> list[Handoff]:
         if find_live_handoff(db, handoff.session) is None:
             expired.append(get_handoff(db, handoff.id))
     return expired
-
-
-class SqlHandoffs(SqlPart):
-    """ports.handoffs.HandoffStore over SQL."""
-
-    request_handoff = write_method(request_handoff)
-    get_handoff = read_method(get_handoff)
-    handoffs = read_method(list_handoffs)
-    list_pending_handoffs = read_method(list_pending)
-    renew_handoff = write_method(renew_handoff)
-    advance_handoff = write_method(advance_handoff)
-    complete_handoff = write_method(complete_handoff)
-    fail_handoff = write_method(fail_handoff)
-    cancel_handoff = write_method(cancel_handoff)
-    expire_handoffs = write_method(expire_handoffs)
-
-    async def get_handoff_state(self, session: SessionId) -> Handoff | None:
-        newest = await self.handoffs(session, limit=1)
-        return newest[0] if newest else None
-
-    async def claim_handoff(
-        self, owner: str, *, platforms: Sequence[str] | None = None, id: HandoffId | None = None, seconds: float = 30.0
-    ) -> Handoff | None:
-        if not await self.list_pending_handoffs(platforms):
-            return None  # the usual case, which need not wait for the writer
-        return await self._write(lambda db: claim_handoff(db, owner, platforms, id, seconds))

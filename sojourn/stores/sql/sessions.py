@@ -152,12 +152,10 @@ def _clean_title_or_none(text: str) -> str | None:
 
 
 def _find_by_prefix(db: Db, start: str, principal: Principal) -> list[Row]:
-    end = start[:-1] + chr(ord(start[-1]) + 1) if ord(start[-1]) < 0xD7FF else start + "\uffff"
-    collate = ' COLLATE "C"' if db.dialect == "postgres" else ""
-    return db.fetch_all(
-        f"SELECT id FROM sessions WHERE id{collate} >= ? AND id{collate} < ? AND principal = ? ORDER BY id LIMIT 4",
-        (escape(start), escape(end), principal),
-    )
+    where = Conditions()
+    where.add_prefix(f"id{db.collate}", start)
+    where.add("principal = ?", principal)
+    return db.fetch_all(f"SELECT id FROM sessions WHERE {where} ORDER BY id LIMIT 4", where.params)
 
 
 def list_sessions(db: Db, listing: Listing) -> list[Session]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from sojourn.core.sessions import Recorded
 from sojourn.stores.sql.db import Row, insert_statement
@@ -22,8 +22,8 @@ _RECORD_CHANGE = RECORD_CHANGE.format(session="?", kind="?", at="?")
 class SqliteDb:
     """One connection inside one transaction."""
 
-    dialect: Literal["sqlite", "postgres"] = "sqlite"
     for_update = ""  # BEGIN IMMEDIATE has locked the database already
+    collate = ""  # the default
 
     def __init__(self, connection: sqlite3.Connection, redact: Redactor) -> None:
         self._connection, self.redact = connection, redact
