@@ -98,6 +98,17 @@ class PostgresDb:
         else:
             self.copy("messages", all_columns, chain(first, rows_with_terms))
 
+    def remove_from_index(self, sessions: Sequence[str]) -> None:
+        """Does nothing: the terms are a column of the deleted rows."""
+
+    def after_import(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Sets the id sequence of a table behind the ids of imported rows."""
+        if table in ("messages", "inbox", "outbox"):
+            self.fetch_one(
+                f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), "
+                f"GREATEST((SELECT max(id) FROM {table}), (SELECT last_value FROM {table}_id_seq)))"
+            )
+
     def copy(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Inserts rows with COPY."""
         self._flush()

@@ -33,6 +33,14 @@ class Db(Protocol):
         """Inserts rows of `messages`, with their search terms where the index is part of the row."""
         ...
 
+    def remove_from_index(self, sessions: Sequence[str]) -> None:
+        """Removes the messages of sessions from the search index, before their rows are deleted."""
+        ...
+
+    def after_import(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Adapts the index and the counters of the database to imported rows."""
+        ...
+
     def now(self) -> float: ...
     def record_change(self, session: str, kind: str) -> None:
         """Moves a session to the end of the change feed."""
@@ -67,6 +75,12 @@ class Conditions:
         """Requires a prefix, if it is not empty."""
         if prefix:
             self.add_filters((f"{column} >= ?", prefix), (f"{column} < ?", _end_of_prefix(escape(prefix))))
+
+
+def fetch_number(db: Db, sql: str, params: Sequence[Any] = ()) -> int:
+    """Returns the column `n` of the first row; 0 if it is NULL or there is no row."""
+    row = db.fetch_one(sql, params)
+    return int(row["n"] or 0) if row else 0
 
 
 def placeholders(values: Sequence[Any]) -> str:

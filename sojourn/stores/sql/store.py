@@ -18,7 +18,7 @@ from sojourn.stores.sql import admin, inbox, leases, log, outbox, records, remov
 from sojourn.stores.sql import bindings as binding_rows
 from sojourn.stores.sql import gateways as gateway_rows
 from sojourn.stores.sql import handoffs as handoff_steps
-from sojourn.stores.sql.db import Db
+from sojourn.stores.sql.db import Db, fetch_number
 from sojourn.stores.sql.handoff_guard import get_handoff
 from sojourn.stores.sql.ingest import ingest_batch, list_fingerprints, list_forgotten
 from sojourn.stores.sql.row_claims import ClaimFilter, ClaimTable, Item
@@ -267,5 +267,4 @@ class SqlStore(ABC):
                 await self._wait(wakeup)
 
     async def last_change(self) -> int:
-        row = await self._read(lambda db: db.fetch_one("SELECT max(n) AS n FROM changes"))
-        return int(row["n"] or 0) if row else 0
+        return await self._read(lambda db: fetch_number(db, "SELECT max(n) AS n FROM changes"))

@@ -9,6 +9,7 @@ from typing import Any
 
 from sojourn.core.sessions import Recorded
 from sojourn.stores.sql.db import Row, insert_statement
+from sojourn.stores.sqlite import index
 from sojourn.text.redaction import Redactor
 
 RECORD_CHANGE = (
@@ -47,9 +48,14 @@ class SqliteDb:
         self._connection.executemany(sql, rows)
 
     def insert_messages(self, columns: tuple[str, ...], rows: Iterable[Sequence[Any]]) -> None:
-        self._connection.executemany(
-            insert_statement("messages", columns), rows
-        )  # the indexer adds them to the index later
+        self.execute_many(insert_statement("messages", columns), rows)  # the indexer adds them to the index later
+
+    def remove_from_index(self, sessions: Sequence[str]) -> None:
+        index.remove_sessions(self, sessions)
+
+    def after_import(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        if table == "messages":
+            index.reset_if_covers(self, min(row[0] for row in rows))
 
     def now(self) -> float:
         return time.time()
