@@ -39,17 +39,14 @@ def bind(
         (now, session, escape(place)),
     )
     text = old["details"] if old and details is None else encode_json(dict(details or {}), db.redact)
-    previous = None if old is None else old["previous_session_id"]
-    if old and old["session_id"] not in (None, session):
-        previous = old["session_id"]
     if old is None:
         db.execute(_INSERT, (escape(place), session, None, escape(principal), text, 1, now))
     else:
-        previous = None if previous == session else previous
+        previous = old["previous_session_id"] if old["session_id"] in (None, session) else old["session_id"]
         db.execute(
             "UPDATE bindings SET session_id = ?, previous_session_id = ?, principal = ?, details = ?, "
             "revision = revision + 1, updated_at = ? WHERE place = ?",
-            (session, previous, escape(principal), text, now, escape(place)),
+            (session, None if previous == session else previous, escape(principal), text, now, escape(place)),
         )
     db.wake_names.add(BINDINGS)
     row = _fetch(db, place)
@@ -68,7 +65,7 @@ def _check_revision(place: str, row: Row | None, expect: int | None) -> None:
     if expect not in (None, current):
         raise Conflict(
             f'The place "{place}" was bound by somebody else (revision {current}, not {expect}).',
-            hint="Look again to which session it talks now.",
+            hint="Check which session the place talks to now.",
         )
 
 

@@ -82,7 +82,7 @@ def renew_credential(db: Db, hold: CredentialLease, *, seconds: float = 30.0) ->
     if row is None:
         raise LeaseLost(
             f'The credential "{hold.credential}" is used by another process now.',
-            hint="Stop using it; one process at a time may.",
+            hint="Stop using it; only one process may use it at a time.",
         )
     if not seconds > 0:
         db.wake_names.add(GATEWAYS)  # another gateway may take it now

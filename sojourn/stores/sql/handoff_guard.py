@@ -17,7 +17,7 @@ from sojourn.core.handoff import (
     step,
     visible_state,
 )
-from sojourn.stores.sql.db import Db, placeholders
+from sojourn.stores.sql.db import Conditions, Db, placeholders
 from sojourn.stores.sql.lease_guard import CLEAR_LEASE
 from sojourn.stores.sql.rows import decode_row, encode_fields, to_stored_text
 from sojourn.stores.sql.tables import TABLES_BY_NAME
@@ -48,28 +48,31 @@ def find_live_handoff(db: Db, session: str) -> Handoff | None:
     return None
 
 
-def check_not_leaving(db: Db, session: str, state: str | None) -> None:
-    """Raises if a hand-off is not bound yet. `state` is the session's handoff_state, which avoids most queries."""
-    if state in ("pending", "running"):
-        handoff = find_live_handoff(db, session)
-        if handoff and handoff.state in BEFORE_BOUND:
-            raise in_progress(handoff)
+def check_not_moving(db: Db, session: str, state: str | None, *, or_arriving: bool = False) -> None:
+    """Raises if a hand-off is not bound yet; with `or_arriving`, also if a gateway still works on a bound one.
 
-
-def check_not_moving(db: Db, session: str, state: str | None) -> None:
-    """Raises if a hand-off is not bound yet, or if a gateway still works on it."""
+    `state` is the session's handoff_state, which avoids most queries.
+    """
     handoff = find_live_handoff(db, session) if state in ("pending", "running") else None
-    if handoff and (handoff.state in BEFORE_BOUND or handoff.until > db.now()):
+    if handoff and (handoff.state in BEFORE_BOUND or (or_arriving and handoff.until > db.now())):
         raise in_progress(handoff)
+
+
+def lock_session_row(db: Db, session: str) -> None:
+    """Locks the row of a session. Each step locks it before the hand-off's row, which prevents deadlocks."""
+    db.fetch_one("SELECT 1 AS found FROM sessions WHERE id = ?" + db.for_update, (session,))
 
 
 def swap_handoff(db: Db, seen: Handoff, fields: Mapping[str, Any], *, until: float | None = None) -> Handoff:
     """Compare-and-swap: updates the row if its state and fence (and lease end) are those of `seen`."""
-    columns = encode_fields(fields, db.redact)
+    lock_session_row(db, seen.session)
+    columns, where = encode_fields(fields, db.redact), Conditions()
+    where.add_filters(
+        ("id = ?", seen.id), ("state = ?", seen.state), ("fence = ?", seen.fence), ("lease_until = ?", until)
+    )
     row = db.fetch_one(
-        f"UPDATE handoffs SET {', '.join(f'{name} = ?' for name in columns)} WHERE id = ? AND state = ? AND fence = ?"
-        f"{'' if until is None else ' AND lease_until = ?'} RETURNING {COLUMNS}",
-        [*columns.values(), seen.id, seen.state, seen.fence, *([] if until is None else [until])],
+        f"UPDATE handoffs SET {', '.join(f'{name} = ?' for name in columns)} WHERE {where} RETURNING {COLUMNS}",
+        [*columns.values(), *where.params],
     )
     if row is None:
         raise _swap_failed(seen, get_handoff(db, seen.id))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.sessions import Lease, Principal, SessionId
 from sojourn.ports.store import Record
-from sojourn.stores.sql.db import Conditions, Db, insert_statement
+from sojourn.stores.sql.db import Conditions, Db, fetch_number, insert_statement
 from sojourn.stores.sql.lease_guard import check_lease
 from sojourn.stores.sql.rows import decode_row, encode_value
 from sojourn.stores.sql.sessions import check_session_exists
@@ -46,7 +46,7 @@ def put_record(
         changed_session: a session that this transaction puts into the change feed anyway.
     """
     if not record.kind or not record.key:
-        raise BadInput("A record needs a kind and a key.", hint="Give both a name.")
+        raise BadInput("A record needs a kind and a key.", hint="Set both.")
     now = db.now()
     columns = encode_value(replace(record, revision=1, created_at=now, updated_at=now), db.redact)
     if lease is not None:
@@ -68,8 +68,8 @@ def put_record(
 
 
 def _revision(db: Db, kind: str, key: str) -> int:
-    row = db.fetch_one("SELECT revision FROM records WHERE kind = ? AND key = ?", (escape(kind), escape(key)))
-    return int(row["revision"]) if row else 0
+    sql = "SELECT revision AS n FROM records WHERE kind = ? AND key = ?"
+    return fetch_number(db, sql, (escape(kind), escape(key)))
 
 
 def _conflict(kind: str, key: str, *, expected: int, current: int) -> Conflict:
@@ -112,9 +112,9 @@ def delete_record(
     db: Db, kind: str, key: str, *, expect: int | None = None, changed_session: SessionId | None = None
 ) -> bool:
     """Deletes a record; returns whether it existed. `expect` and `changed_session` are those of `put_record`."""
-    params = [escape(kind), escape(key), *([] if expect is None else [expect])]
-    guard = "" if expect is None else " AND revision = ?"
-    row = db.fetch_one(f"DELETE FROM records WHERE kind = ? AND key = ?{guard} RETURNING session_id", params)
+    where = Conditions()
+    where.add_filters(("kind = ?", kind), ("key = ?", key), ("revision = ?", expect))
+    row = db.fetch_one(f"DELETE FROM records WHERE {where} RETURNING session_id", where.params)
     if row is None:
         if expect is not None and (current := _revision(db, kind, key)):
             raise _conflict(kind, key, expected=expect, current=current)

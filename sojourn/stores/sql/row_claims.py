@@ -27,22 +27,20 @@ RELEASED = {"owner": "", "until": 0.0}  # the fields of a row that nobody has cl
 class ClaimFilter:
     """Which rows a caller wants to claim."""
 
-    lines: Sequence[AccountKey] | None = None
+    accounts: Sequence[AccountKey] | None = None
     place: str | None = None
     out_of_turn: bool = False  # also a row behind one that is claimed
     limit: int = 1
 
-    def to_sql(self) -> tuple[str, list[Any]]:
-        sql, params = "", list[Any]()
-        if self.lines is not None:
+    def to_conditions(self) -> Conditions:
+        where = Conditions()
+        if self.accounts is not None:
             # `|| ''` keeps the planner from an index on these columns: it shall read by id and stop at the first match
-            pairs = ", ".join(["(?, ?)"] * len(self.lines))
-            sql += f" AND (b.platform || '', b.account || '') IN (VALUES {pairs})"
-            params += [escape(name) for line in self.lines for name in line]
-        if self.place is not None:
-            sql += " AND b.place = ?"
-            params.append(escape(self.place))
-        return sql, params
+            pairs = ", ".join(["(?, ?)"] * len(self.accounts))
+            names = [escape(name) for account in self.accounts for name in account]
+            where.add(f"(b.platform || '', b.account || '') IN (VALUES {pairs})", *names)
+        where.add_filters(("b.place = ?", self.place))
+        return where
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +64,24 @@ class ClaimTable(Generic[Item]):
 
     def find_claimable(self, db: Db, wanted: ClaimFilter, *, lock: bool) -> list[Row]:
         """Finds rows that may be claimed now: first those of dead owners, longest dead first, then the oldest."""
-        if wanted.limit <= 0 or (wanted.lines is not None and not wanted.lines):
+        if wanted.limit <= 0 or (wanted.accounts is not None and not wanted.accounts):
             return []
-        condition, params = wanted.to_sql()
+        where = wanted.to_conditions()
         locking = " FOR UPDATE SKIP LOCKED" if lock and db.for_update else ""
         now, or_working = db.now(), "" if wanted.out_of_turn else f" OR e.state = '{self.working}'"
         abandoned = db.fetch_all(
-            f"SELECT b.id, b.state FROM {self.table} b WHERE b.state = '{self.working}' AND b.lease_until < ?"
-            f"{condition} ORDER BY b.lease_until, b.id LIMIT ?{locking}",
-            [now, *params, wanted.limit],
+            f"SELECT b.id, b.state FROM {self.table} b WHERE b.state = '{self.working}' AND b.lease_until < ? "
+            f"AND {where} ORDER BY b.lease_until, b.id LIMIT ?{locking}",
+            [now, *where.params, wanted.limit],
         )
         if len(abandoned) == wanted.limit:
             return abandoned
         waiting = db.fetch_all(
-            f"SELECT b.id, b.state FROM {self.table} b WHERE b.state = '{self.waiting}' AND b.next_try_at <= ?"
-            f"{condition} AND NOT EXISTS (SELECT 1 FROM {self.table} e WHERE e.place = b.place "
+            f"SELECT b.id, b.state FROM {self.table} b WHERE b.state = '{self.waiting}' AND b.next_try_at <= ? "
+            f"AND {where} AND NOT EXISTS (SELECT 1 FROM {self.table} e WHERE e.place = b.place "
             f"AND e.state IN ('{self.waiting}', '{self.working}') AND e.id <> b.id "
             f"AND ((e.id < b.id AND e.state = '{self.waiting}'){or_working})) ORDER BY b.id LIMIT ?{locking}",
-            [now, *params, wanted.limit - len(abandoned)],
+            [now, *where.params, wanted.limit - len(abandoned)],
         )
         return [*abandoned, *waiting]
 
