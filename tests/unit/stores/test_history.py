@@ -1,6 +1,6 @@
 """The cache of session facts between two reads."""
 
-from sojourn.stores.sql.session_facts import SessionFactsCache
+from sojourn.stores.sql.history import SessionFactsCache
 
 
 def row(id_: str, started: float = 1.0, *, title: str | None = None, born: int = 1, rows: int = 0):
