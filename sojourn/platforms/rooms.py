@@ -208,9 +208,7 @@ class Rooms:
         revisions: dict[int, int] = {}
         async with aclosing(self._store.watch_gateway("records")) as wakeups:
             async for _ in wakeups:
-                since = (
-                    max(0, min(after, max(revisions, default=after)) - _EDIT_WINDOW_MESSAGES) if revisions else after
-                )
+                since = max(0, after - _EDIT_WINDOW_MESSAGES) if revisions else after
                 for message in await self.read(room, after=since, limit=0):
                     if message.n > after or revisions.get(message.n, message.revision) != message.revision:
                         yield message

@@ -122,9 +122,8 @@ async def fetch_file(session: aiohttp.ClientSession, token: str, file: Mapping[s
         raise SendRefused("Slack gives no download address for it.", kind="not_found")
     async with session.get(str(address), headers={"Authorization": f"Bearer {token}"}) as response:
         if response.status != 200 or response.content_type == "text/html" != file.get("mimetype"):
-            raise SendRefused(
-                "The app needs the scope files:read.", kind="forbidden"
-            )  # Slack answers with a login page
+            # Slack answers with a login page.
+            raise SendRefused("The app needs the scope files:read.", kind="forbidden")
         kind = str(file.get("mimetype") or response.content_type)
         return File(name=str(file.get("name") or "file"), media_type=kind, data=await response.read())
 
