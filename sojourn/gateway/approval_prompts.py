@@ -57,11 +57,10 @@ class ApprovalPrompts:
         self._context, self._session, self._to, self._by = context, turn.session, to, by
         self._message = SentMessage(context, turn.session, to)
         self._pending: dict[str, PendingPrompt] = {}
-        connection = context.connections.get((to.platform, to.account))
-        can_ask = connection is not None and isinstance(connection.adapter, CanAsk)
+        adapter = context.find_adapter(to)
         has_owner = by.principal == OWNER or to.place.kind != "dm"  # a guest alone could not press a button
-        has_buttons = can_ask and has_owner and self._message.adapter is not None
-        self._info = connection.adapter.info if connection is not None and has_buttons else None
+        can_ask = adapter is not None and isinstance(adapter, CanAsk) and self._message.adapter is not None
+        self._info = adapter.info if adapter is not None and can_ask and has_owner else None
 
     async def ask(self, key: str, detail: Mapping[str, Json], *, handoff: str = "") -> list[OutgoingDraft]:
         """The question as messages; the last one has the buttons."""

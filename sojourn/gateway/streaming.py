@@ -33,10 +33,8 @@ class SentMessage:
 
     def __init__(self, context: GatewayContext, session: SessionId, to: ReplyTarget) -> None:
         self._store, self._session, self._to = context.store, session, to
-        connection = context.connections.get((to.platform, to.account))
-        self.adapter: CanEdit | None = None
-        if connection is not None and isinstance(connection.adapter, CanEdit):
-            self.adapter = connection.adapter
+        adapter = context.find_adapter(to)
+        self.adapter: CanEdit | None = adapter if adapter is not None and isinstance(adapter, CanEdit) else None
 
     async def find(self, key: str) -> Outgoing | None:
         """The row with that key, if it can still be edited."""
@@ -86,8 +84,8 @@ class StreamingMessage:
         self._interval_seconds = float(context.settings["gateway.streaming_seconds"])
         self._message = SentMessage(context, turn.session, to)
         self._is_enabled = bool(context.settings["gateway.streaming"]) and self._message.adapter is not None
-        connection = context.connections.get((to.platform, to.account))
-        self._info: PlatformInfo | None = connection.adapter.info if connection is not None else None
+        adapter = context.find_adapter(to)
+        self._info: PlatformInfo | None = adapter.info if adapter is not None else None
         self._number = 0  # of the answer within the turn
         self._reset()
 

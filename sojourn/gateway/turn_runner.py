@@ -20,7 +20,7 @@ from sojourn.core.sessions import Recorded, Session, TurnId
 from sojourn.gateway.approval_prompts import ApprovalPrompts
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.payloads import ReplyTarget, decode_inbound
-from sojourn.gateway.presence import PresenceSignals
+from sojourn.gateway.presence import show_presence
 from sojourn.gateway.render import file_line, problem_text
 from sojourn.gateway.streaming import StreamingMessage
 from sojourn.ports.gateway_store import Incoming, OutgoingDraft
@@ -54,7 +54,7 @@ class TurnRunner:
     """Runs turns for chats and enqueues their answers."""
 
     def __init__(self, context: GatewayContext) -> None:
-        self._context, self._presence = context, PresenceSignals(context)
+        self._context = context
 
     async def answer(
         self,
@@ -81,10 +81,9 @@ class TurnRunner:
                 item = await store.update_incoming(
                     item, seconds=self._context.lease_seconds, session=session.id, turn=turn.id
                 )
-            prompts = ApprovalPrompts(self._context, turn, to, by)
-            follower = _TurnFollower(self._context, turn, to, handoff, prompts, on_question, on_steer)
-            async with self._presence.while_answering(to, decode_inbound(item)):
-                outcome = await follower.run(by)
+            follower = _TurnFollower(self._context, turn, to, by, handoff, on_question, on_steer)
+            async with show_presence(self._context, to, decode_inbound(item)):
+                outcome = await follower.run()
             if not outcome.is_repeatable:
                 return outcome
             item = await store.update_incoming(item, seconds=self._context.lease_seconds)  # LeaseLost: no longer ours
@@ -113,19 +112,20 @@ class _TurnFollower:
         context: GatewayContext,
         turn: Turn,
         to: ReplyTarget,
+        by: Caller,
         handoff: str,
-        prompts: ApprovalPrompts,
         on_question: OnQuestion,
         on_steer: OnSteer,
     ) -> None:
-        self._context, self._turn, self._to, self._handoff = context, turn, to, handoff
-        self._prompts, self._on_question, self._on_steer = prompts, on_question, on_steer
+        self._context, self._turn, self._to, self._by, self._handoff = context, turn, to, by, handoff
+        self._on_question, self._on_steer = on_question, on_steer
+        self._prompts = ApprovalPrompts(context, turn, to, by)
         self._streaming = StreamingMessage(context, turn, to, handoff)
         self._outcome = TurnOutcome(turn=turn.id)
 
-    async def run(self, by: Caller) -> TurnOutcome:
+    async def run(self) -> TurnOutcome:
         """Follows the turn to its end."""
-        log = self._context.service.watch(self._turn.session, after=self._turn.after, principal=by.principal)
+        log = self._context.service.watch(self._turn.session, after=self._turn.after, principal=self._by.principal)
         async with aclosing(log):
             async for entry in log:
                 if entry.turn != self._turn.id:
