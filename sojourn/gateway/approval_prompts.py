@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from sojourn.core.errors import NotAllowed, NotFound
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, SessionId
+from sojourn.gateway.chat_commands import InboundCall
 from sojourn.gateway.context import GatewayContext
-from sojourn.gateway.pairing import Identity
-from sojourn.gateway.payloads import InboundPayload, ReplyTarget
+from sojourn.gateway.payloads import ReplyTarget
 from sojourn.gateway.render import (
     DUPLICATE_MARK,
     answers_text,
@@ -28,7 +28,7 @@ from sojourn.gateway.render import (
     split_text,
 )
 from sojourn.gateway.streaming import SentMessage
-from sojourn.ports.gateway_store import Incoming, OutgoingDraft
+from sojourn.ports.gateway_store import OutgoingDraft
 from sojourn.ports.platform import Button, CanAsk
 from sojourn.ports.service import Caller, Turn
 from sojourn.ports.store import Record
@@ -107,13 +107,12 @@ class ApprovalPrompts:
             await self.settle({"question": question, "choice": "deny", "why": "The turn has ended."})
 
 
-async def handle_button(
-    context: GatewayContext, item: Incoming, payload: InboundPayload, identity: Identity, by: Caller
-) -> None:
+async def handle_button(context: GatewayContext, call: InboundCall) -> None:
     """Answers a question with a pressed button. Only the owner may; the reply that it is settled is sent once."""
-    token, _, number = payload.pressed.partition(":")
-    to = context.reply_target(item, payload.place)
-    if not identity.is_owner:
+    item, by = call.item, call.by
+    token, _, number = call.payload.pressed.partition(":")
+    to = context.reply_target(item, call.payload.place)
+    if not call.identity.is_owner:
         return await context.enqueue_text(to, f"in:{item.id}:reply", NOT_OWNER)
     record = await context.store.get_record(_KIND, token)
     choices = record.value["choices"] if record is not None else []

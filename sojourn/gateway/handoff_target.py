@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from sojourn.core.codec import encode_value
 from sojourn.core.errors import NotAllowed, NoThreadHere, PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.handoff import Handoff
 from sojourn.core.places import Place
 from sojourn.core.sessions import Session
+from sojourn.gateway.bindings import encode_place
 from sojourn.gateway.context import GatewayContext
 from sojourn.ports.platform import CanThread, PlatformAdapter
 from sojourn.ports.store import Record
@@ -49,8 +49,8 @@ class HandoffTarget:
         home = await self._context.homes.find(adapter, session.principal, handoff.target)
         await self._require_same_person(home, session, adapter)
         place = await self._open(adapter, home.place, session.title or session.id)
-        value = {"place": encode_value(place)}
-        await self._context.store.put_record(Record(kind=_KIND, key=handoff.id, value=value, session=session.id))
+        record = Record(kind=_KIND, key=handoff.id, value=encode_place(place), session=session.id)
+        await self._context.store.put_record(record)
         return place
 
     async def _require_same_person(self, home: HomeChannel, session: Session, adapter: PlatformAdapter) -> None:

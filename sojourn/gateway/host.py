@@ -16,7 +16,6 @@ from typing import cast
 from sojourn.core.errors import BadConfig, NotFound, SojournError
 from sojourn.core.messages import Json
 from sojourn.gateway.asyncio_tasks import cancel_tasks
-from sojourn.gateway.chat_commands import CommandRunner
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.dispatch import MessageDispatcher
@@ -56,9 +55,7 @@ class Gateway:
         self.adapters, self.problems = (list(adapters), {}) if adapters is not None else build_adapters(app)
         turn_runner = TurnRunner(context)
         self._handoffs = HandoffWorker(context, turn_runner)
-        self._inbox = InboxWorker(
-            context, MessageDispatcher(context, turn_runner, self._handoffs, CommandRunner(context))
-        )
+        self._inbox = InboxWorker(context, MessageDispatcher(context, turn_runner, self._handoffs))
         self._outbox = OutboxWorker(context)
         self._watchers = SessionWatchers(context)
         self._changed = asyncio.Event()  # a connection has changed

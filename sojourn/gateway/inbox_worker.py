@@ -8,16 +8,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 
 from sojourn.core.errors import Conflict, LeaseLost, NotFound, RetryLater, SojournError, StoreUnavailable
-from sojourn.core.messages import Json
-from sojourn.core.sessions import SessionId
 from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.context import GatewayContext
-from sojourn.gateway.dispatch import MessageDispatcher
+from sojourn.gateway.dispatch import ActiveConversation, MessageDispatcher
 from sojourn.gateway.payloads import decode_inbound, encode_payload, payload_from_inbound
 from sojourn.gateway.render import problem_text
 from sojourn.gateway.row_worker import RowWorker
@@ -30,27 +27,6 @@ _RETRY_SECONDS = 0.05
 _GIVE_UP_SECONDS = 3600.0
 
 logger = logging.getLogger(__name__)
-
-
-class ActiveConversation:
-    """A conversation being worked on: the current message, and messages that were claimed out of turn."""
-
-    def __init__(self, item: Incoming) -> None:
-        self.item: Incoming | None = item
-        self.queued: list[Incoming] = []
-        self.steered: list[Incoming] = []  # passed to the running turn, which may or may not accept them
-        self.steer_results: dict[str, bool] = {}  # text → whether the turn accepted it
-        self.wakeup = asyncio.Event()  # a message came in that may not wait, or the turn is over
-        self.is_turn_over = False
-        self.session: SessionId | None = None  # in which a turn runs
-        self.question: Mapping[str, Json] | None = None  # what that turn asks
-
-    @property
-    def items(self) -> list[Incoming]:
-        return [*([self.item] if self.item else []), *self.queued, *self.steered]
-
-    def has(self, item: Incoming) -> bool:
-        return any(one.id == item.id for one in self.items)
 
 
 class InboxWorker(RowWorker):

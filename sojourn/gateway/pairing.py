@@ -148,13 +148,8 @@ class Identities:
         record = await self._store.get_record(PAIRING, key)
         if record is None or now >= record.value["until"]:
             return False
-        value = {
-            "salt": "",
-            "proof": "",
-            "asked": now + CODE_TTL_SECONDS - REISSUE_AFTER_SECONDS,
-            "until": now,
-            "name": record.value["name"],
-        }
+        blocked_until = now + CODE_TTL_SECONDS
+        value = record.value | {"salt": "", "proof": "", "asked": blocked_until - REISSUE_AFTER_SECONDS, "until": now}
         await self._store.put_record(Record(kind=PAIRING, key=key, value=value))
         return True
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 
 from sojourn.core.attachments import Attachment
-from sojourn.core.errors import SojournError
 from sojourn.core.messages import Json
 from sojourn.ports.platform import Counting
 from sojourn.text.ansi import strip_control
@@ -133,7 +132,3 @@ def file_line(file: Attachment, reason: str = "") -> str:
 def problem_text(problem: str, hint: str = "") -> str:
     """A problem, and what to do about it."""
     return f"✗ {problem}\n{hint}".strip()
-
-
-def error_text(error: SojournError) -> str:
-    return problem_text(str(error), error.hint)

@@ -6,27 +6,31 @@ sent twice.
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
 from sojourn.core.attachments import Attachment, attachments_of
 from sojourn.core.codec import decode_value
-from sojourn.core.errors import SessionBusy
+from sojourn.core.errors import PlatformFailed, SessionBusy
 from sojourn.core.events import Chunk, Done, Failed, Progress, Yielded
 from sojourn.core.messages import Json, Message, parts_of, text_of, tool_calls_of
 from sojourn.core.sessions import Recorded, Session, TurnId
 from sojourn.gateway.approval_prompts import ApprovalPrompts
+from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.context import GatewayContext
-from sojourn.gateway.payloads import ReplyTarget, decode_inbound
-from sojourn.gateway.presence import show_presence
+from sojourn.gateway.payloads import InboundPayload, ReplyTarget, decode_inbound
 from sojourn.gateway.render import file_line, problem_text
 from sojourn.gateway.streaming import StreamingMessage
 from sojourn.ports.gateway_store import Incoming, OutgoingDraft
+from sojourn.ports.platform import CanReact, CanType, Sent
 from sojourn.ports.service import Caller, Turn, TurnRequest
 
 _MAX_ATTEMPTS = 10  # turns for one message, if a crash interrupts each of them
+_TYPING_SECONDS = 4.0  # between two typing signals
+_REACTION_TIMEOUT_SECONDS = 10.0
 _UNFINISHED = ("interrupted", "cancelled", "failed")
 
 
@@ -82,14 +86,15 @@ class TurnRunner:
                     item, seconds=self._context.lease_seconds, session=session.id, turn=turn.id
                 )
             follower = _TurnFollower(self._context, turn, to, by, handoff, on_question, on_steer)
-            async with show_presence(self._context, to, decode_inbound(item)):
+            async with _show_presence(self._context, to, decode_inbound(item)):
                 outcome = await follower.run()
             if not outcome.is_repeatable:
                 return outcome
             item = await store.update_incoming(item, seconds=self._context.lease_seconds)  # LeaseLost: no longer ours
             await self._undo(turn, by)
         if outcome.failed and not handoff:
-            await self._context.enqueue_text(to, f"in:{item.id}:cut", _failure_text(outcome.failed))
+            text = problem_text(outcome.failed.message, outcome.failed.hint)
+            await self._context.enqueue_text(to, f"in:{item.id}:cut", text)
         return outcome
 
     async def _undo(self, turn: Turn, by: Caller) -> None:
@@ -154,7 +159,7 @@ class _TurnFollower:
         elif isinstance(item, Done):
             outcome.status = item.status
             if outcome.failed and not self._handoff and not outcome.is_repeatable and not outcome.has_answer:
-                texts = [_failure_text(outcome.failed)]
+                texts = [problem_text(outcome.failed.message, outcome.failed.hint)]
         for text in texts:
             drafts += self._context.drafts(self._to, entry.public_id, text, handoff=self._handoff)
         return drafts + self._file_drafts(entry)
@@ -210,5 +215,35 @@ def _text_without_files(message: Message) -> str:
     return text_of(replace(message, content=json.dumps(parts, ensure_ascii=False)))
 
 
-def _failure_text(failed: Failed) -> str:
-    return problem_text(failed.message, failed.hint)
+@asynccontextmanager
+async def _show_presence(
+    context: GatewayContext, to: ReplyTarget, prompt: InboundPayload
+) -> AsyncGenerator[None, None]:
+    """Reacts to the prompt of a person, and shows the typing indicator as long as the block runs.
+
+    Both are optional: what a network refuses is not tried again.
+    """
+    adapter, tasks = context.find_adapter(to), list[asyncio.Task[None]]()
+    emoji = str(context.settings["gateway.reaction"]).strip()
+    has_reaction = emoji and prompt.id and not prompt.handoff
+    if has_reaction and adapter is not None and isinstance(adapter, CanReact):
+        tasks.append(asyncio.create_task(_react(adapter, prompt, emoji)))
+    if adapter is not None and isinstance(adapter, CanType):
+        tasks.append(asyncio.create_task(_show_typing(adapter, to)))
+    try:
+        yield
+    finally:
+        await cancel_tasks(tasks)
+
+
+async def _react(adapter: CanReact, prompt: InboundPayload, emoji: str) -> None:
+    with suppress(PlatformFailed, TimeoutError):
+        async with asyncio.timeout(_REACTION_TIMEOUT_SECONDS):
+            await adapter.react(Sent(place=prompt.place, id=prompt.id), emoji)
+
+
+async def _show_typing(adapter: CanType, to: ReplyTarget) -> None:
+    with suppress(PlatformFailed):
+        while True:
+            await adapter.typing(to.place)
+            await asyncio.sleep(_TYPING_SECONDS)
