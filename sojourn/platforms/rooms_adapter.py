@@ -81,9 +81,8 @@ class RoomsAdapter:
             raise ThreadsUnsupported("A thread has no threads of its own.", hint="Name the room.")
         if parent.kind == "channel":
             raise ThreadsUnsupported(f"{parent.chat} has no threads.", hint="Rooms with ! never have.")
-        return place_from_room(
-            self.info.name, parent.chat, await self._rooms.open_thread(parent.chat, name, AGENT_SENDER)
-        )
+        thread = await self._rooms.open_thread(parent.chat, name, AGENT_SENDER)
+        return place_from_room(self.info.name, parent.chat, thread)
 
     def home(self, chat: str) -> Place:
         room, _, thread = parse_room_name(chat).partition("/")

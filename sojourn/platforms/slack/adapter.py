@@ -21,7 +21,7 @@ from sojourn.platforms.markdown import escape_html
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.slack import NAME, SlackSettings
 from sojourn.platforms.slack.backfill import fetch_missed, to_microseconds
-from sojourn.platforms.slack.errors import classify_refusal, error_code, hint_for, translate_error
+from sojourn.platforms.slack.errors import error_code, translate_error
 from sojourn.platforms.slack.messages import (
     build_blocks,
     build_message_id,
@@ -172,16 +172,14 @@ class Slack:
 
     async def create_handoff_thread(self, parent: Place, name: str) -> Place:
         """Posts a first message in the channel; its replies are the thread."""
-        async with self._use_web() as web:
-            try:
-                seed = await web.chat_postMessage(
-                    channel=parent.chat, text=escape_html(name.strip()[:_MAX_NAME_CHARS] or "Sojourn"), mrkdwn=False
-                )
-            except SlackApiError as error:
-                if classify_refusal(error) not in ("forbidden", "not_found"):
-                    raise
-                why = f"Slack does not allow a thread there: {error_code(error)}."
-                raise ThreadsUnsupported(why, hint=hint_for(error)) from error
+        text = escape_html(name.strip()[:_MAX_NAME_CHARS] or "Sojourn")
+        try:
+            async with self._use_web() as web:
+                seed = await web.chat_postMessage(channel=parent.chat, text=text, mrkdwn=False)
+        except SendRefused as error:
+            if error.kind not in ("forbidden", "not_found"):
+                raise
+            raise ThreadsUnsupported(f"Slack does not allow a thread there. {error}", hint=error.hint) from error
         if self._cursor is not None:  # for the next backfill
             self._cursor = self._cursor.with_place(build_message_id(parent.chat, str(seed["ts"])))
             await self._cursors.save_cursor(self._cursor)

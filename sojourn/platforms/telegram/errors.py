@@ -85,13 +85,11 @@ def classify_refusal(error: TelegramError) -> Refusal:
 def translate_error(error: TelegramError) -> SojournError:
     """Translates one error."""
     if isinstance(error, InvalidToken):
-        return KeyRefused(
-            "Telegram does not accept this bot token.", hint=f"Set {TOKEN_VARIABLE} to the token from @BotFather."
-        )
+        hint = f"Set {TOKEN_VARIABLE} to the token from @BotFather."
+        return KeyRefused("Telegram does not accept this bot token.", hint=hint)
     if isinstance(error, Conflict):
-        return PlatformDown(
-            "Another program is listening with this bot token.", hint="Stop it, or give Sojourn a bot of its own."
-        )
+        hint = "Stop it, or give Sojourn a bot of its own."
+        return PlatformDown("Another program is listening with this bot token.", hint=hint)
     if isinstance(error, ChatMigrated):
         hint = f"Use {error.new_chat_id} instead."
         return SendRefused("The group has become a supergroup with another number.", kind="not_found", hint=hint)
