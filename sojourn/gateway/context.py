@@ -68,9 +68,7 @@ class GatewayContext:
         adapter = self.find_adapter(to)
         if adapter is None and (connection := self.connection_to(to.platform)):
             adapter = connection.adapter
-        info = (
-            adapter.info if adapter else PlatformInfo(name=to.platform, label=to.platform, max_chars=_DEFAULT_MAX_CHARS)
-        )
+        info = adapter.info if adapter else PlatformInfo(name=to.platform, label="", max_chars=_DEFAULT_MAX_CHARS)
         pieces = split_text(text, info.max_chars - measure_length(DUPLICATE_MARK, info.counting), info.counting)
         return [
             to.draft(f"{key}/{n}", piece, handoff=handoff, reply_to=to.reply_to if n == 0 else "")

@@ -30,9 +30,8 @@ async def open_target_place(adapter: PlatformAdapter, home: Place, title: str) -
         return await adapter.create_handoff_thread(home, f"Sojourn — {title}"[:_THREAD_NAME_CHARS])
     except ThreadsUnsupported as error:
         home = error.place if isinstance(error, NoThreadHere) else home
-        return home.with_fallback_reason(
-            f"No thread could be opened there ({error}), so the session is in the chat itself."
-        )
+        reason = f"No thread could be opened there ({error}), so the session is in the chat itself."
+        return home.with_fallback_reason(reason)
 
 
 class HandoffTarget:

@@ -46,10 +46,8 @@ class Gateway:
 
     def __init__(self, app: AppContext, adapters: Sequence[PlatformAdapter] | None = None) -> None:
         if app.settings["gateway.when_busy"] not in _BUSY_POLICIES:
-            raise BadConfig(
-                f"gateway.when_busy is {app.settings['gateway.when_busy']!r}.",
-                hint=f"Choose one of: {', '.join(_BUSY_POLICIES)}.",
-            )
+            hint = f"Choose one of: {', '.join(_BUSY_POLICIES)}."
+            raise BadConfig(f"gateway.when_busy is {app.settings['gateway.when_busy']!r}.", hint=hint)
         self.id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._context = context = GatewayContext(app, self.id)
         self.adapters, self.problems = (list(adapters), {}) if adapters is not None else build_adapters(app)

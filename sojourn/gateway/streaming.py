@@ -38,9 +38,8 @@ class SentMessage:
 
     async def find(self, key: str) -> Outgoing | None:
         """The row with that key, if it can still be edited."""
-        rows = await self._store.outgoing(
-            session=self._session, place=self._to.key, states=("pending", "sending", "sent")
-        )
+        states = ("pending", "sending", "sent")
+        rows = await self._store.outgoing(session=self._session, place=self._to.key, states=states)
         return next((row for row in rows if row.key == key), None)
 
     async def wait_until_sent(self, row: Outgoing) -> Outgoing:

@@ -171,9 +171,8 @@ def _build_view(buttons: Sequence[Button]) -> discord.ui.View:
 async def _create_thread(channel: object, name: str) -> discord.Thread:
     """Creates a thread in a text channel; where that is refused, on a message of its own."""
     if isinstance(channel, discord.ForumChannel):
-        return (
-            await channel.create_thread(name=name, content=name, auto_archive_duration=_ARCHIVE_AFTER_MINUTES)
-        ).thread
+        post = await channel.create_thread(name=name, content=name, auto_archive_duration=_ARCHIVE_AFTER_MINUTES)
+        return post.thread
     if not isinstance(channel, discord.TextChannel):
         kind = str(getattr(channel, "type", "such")).replace("_", " ")
         why, hint = f"A {kind} channel of Discord has no threads.", "Name a text channel."
@@ -208,6 +207,5 @@ def _parse_id(id: str) -> int:
 def _reply_reference(place: Place, to: str) -> discord.MessageReference | None:
     if not to:
         return None
-    return discord.MessageReference(
-        message_id=_parse_id(to), channel_id=_parse_id(place.chat), fail_if_not_exists=False
-    )
+    message, channel = _parse_id(to), _parse_id(place.chat)
+    return discord.MessageReference(message_id=message, channel_id=channel, fail_if_not_exists=False)

@@ -169,9 +169,7 @@ class Email:
         box = self._open()
         try:
             found = (_fetch(box, uid) for uid in sorted(box.uids(wanted), key=int, reverse=True)[:_MAX_LOOKUPS])
-            return next(
-                (one for one in found if one is not None and (reply_to or find_thread(one) == place.thread)), None
-            )
+            return next((one for one in found if one and (reply_to or find_thread(one) == place.thread)), None)
         finally:
             _disconnect(box)
 

@@ -42,7 +42,7 @@ def parse_mail(mail: MailMessage, fallback_id: str) -> Mail:
     headers: Mapping[str, tuple[str, ...]] = mail.headers
     ids = _ID.findall(" ".join(headers.get("message-id", ())))
     before = _ID.findall(" ".join([*headers.get("references", ()), *headers.get("in-reply-to", ())]))
-    sender = mail.from_values
+    sender, attachments = mail.from_values, mail.attachments
     text = strip_quotes(mail.text) if mail.text.strip() else html_to_text(mail.html)
     return Mail(
         id=ids[0] if ids else fallback_id,
@@ -50,9 +50,7 @@ def parse_mail(mail: MailMessage, fallback_id: str) -> Mail:
         text=text,
         references=tuple(dict.fromkeys(before)),
         sender=Sender(id=sender.email.lower() if sender else "", name=(sender.name or sender.email) if sender else ""),
-        files=tuple(
-            File(name=one.filename or "file", media_type=one.content_type, data=one.payload) for one in mail.attachments
-        ),
+        files=tuple(File(name=a.filename or "file", media_type=a.content_type, data=a.payload) for a in attachments),
         at=max(0.0, mail.date.timestamp()),
         is_automatic=_is_automatic(headers),
         auth_results=tuple(headers.get("authentication-results", ())),

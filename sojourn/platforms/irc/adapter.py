@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable
 from datetime import datetime
 
 from sojourn.core.errors import BadInput, Refusal, SendRefused
-from sojourn.core.places import Place, Sender
+from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.platforms.irc import IrcSettings
 from sojourn.platforms.irc.connection import IrcConnection, IrcMessage
 from sojourn.platforms.refusals import check_length
@@ -100,9 +100,8 @@ class Irc:
 
 def place_from_name(name: str) -> Place:
     """Builds a place; names are case-insensitive."""
-    return Place(
-        platform=NAME, chat=name.lower(), kind="group" if name.startswith(_CHANNEL_PREFIXES) else "dm", name=name
-    )
+    kind: PlaceKind = "group" if name.startswith(_CHANNEL_PREFIXES) else "dm"
+    return Place(platform=NAME, chat=name.lower(), kind=kind, name=name)
 
 
 def _parse_time(message: IrcMessage) -> float:

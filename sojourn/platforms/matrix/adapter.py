@@ -37,7 +37,7 @@ from sojourn.core.errors import (
     SojournError,
     ThreadsUnsupported,
 )
-from sojourn.core.places import Place, Sender
+from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.platforms.cursor import CursorStore
 from sojourn.platforms.matrix import MatrixSettings
 from sojourn.platforms.matrix.content import build_relation, build_text_content, is_join, strip_reply_quote
@@ -234,11 +234,8 @@ class Matrix:
     async def _post(self, place: Place, content: Mapping[str, Any], kind: str = "m.room.message") -> Sent:
         room = self._client.rooms.get(place.chat)
         if room is not None and room.encrypted:
-            raise SendRefused(
-                f"{place.chat} is encrypted, and Sojourn does not send unencrypted messages there.",
-                kind="forbidden",
-                hint="Use a room without encryption.",
-            )
+            why, hint = f"{place.chat} is encrypted, which is not supported.", "Use a room without encryption."
+            raise SendRefused(why, kind="forbidden", hint=hint)
         answer = await self._request(self._client.room_send(place.chat, kind, dict(content)), "send")
         return Sent(place=place, id=answer.event_id)
 
@@ -256,10 +253,8 @@ class Matrix:
         code, why = answer.status_code or "", answer.message
         status = answer.transport_response.status if answer.transport_response is not None else 0
         if code in ("M_UNKNOWN_TOKEN", "M_MISSING_TOKEN"):
-            return KeyRefused(
-                f"{self._settings.homeserver} refuses the access token of {self.account}.",
-                hint="Set SOJOURN_MATRIX_ACCESS_TOKEN to one that is valid.",
-            )
+            hint = "Set SOJOURN_MATRIX_ACCESS_TOKEN to one that is valid."
+            return KeyRefused(f"{self._settings.homeserver} refuses the access token of {self.account}.", hint=hint)
         kind: Refusal = _KINDS.get(code, "transient" if status >= 500 else "unknown")
         wait = answer.retry_after_ms / 1000 if answer.retry_after_ms else None
         return SendRefused(f"Matrix could not {what}: {why}.", kind=kind, retry_after=wait)
@@ -269,9 +264,8 @@ class Matrix:
         name = (room_state.display_name or "") if room_state is not None else ""
         if thread:
             return Place(platform=NAME, chat=room, kind="thread", thread=thread, parent=room, name=name)
-        return Place(
-            platform=NAME, chat=room, kind="dm" if room_state is None or _is_private(room_state) else "group", name=name
-        )
+        kind: PlaceKind = "dm" if room_state is None or _is_private(room_state) else "group"
+        return Place(platform=NAME, chat=room, kind=kind, name=name)
 
     def home(self, chat: str) -> Place:
         """A room (!id:server), or a person (@name:server) with a private room. An unknown room counts as private, as

@@ -187,9 +187,8 @@ class Mattermost:
     def home(self, chat: str) -> Place:
         """A channel by its id. An unknown one counts as private, as most home channels are."""
         if not re.fullmatch(r"[a-z0-9]{26}", chat):
-            raise BadInput(
-                f'"{chat}" is not the id of a channel.', hint="It has 26 letters and digits; see View Info there."
-            )
+            hint = "It has 26 letters and digits; see View Info there."
+            raise BadInput(f'"{chat}" is not the id of a channel.', hint=hint)
         return self._place(chat)
 
     async def close(self) -> None:

@@ -32,9 +32,9 @@ from sojourn.platforms.slack.messages import (
     place_from_name,
     to_button_press,
     to_inbound,
+    to_mrkdwn,
     upload_file,
 )
-from sojourn.platforms.slack.mrkdwn import to_mrkdwn
 from sojourn.platforms.slack.socket import SocketModeConnection
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
@@ -116,9 +116,8 @@ class Slack:
             try:
                 files.append(await fetch_file(self._session, self._settings.token.reveal(), one))
             except SendRefused as error:
-                problems.append(
-                    f"[A file was sent, but could not be downloaded: {one.get('name') or 'no name'}. {error}]"
-                )
+                name = one.get("name") or "no name"
+                problems.append(f"[A file was sent, but could not be downloaded: {name}. {error}]")
         return to_inbound(event, self._team, self._bot_user, tuple(files), problems)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
@@ -155,9 +154,8 @@ class Slack:
     async def react(self, sent: Sent, sign: str) -> None:
         async with self._use_web() as web:
             try:
-                await web.reactions_add(
-                    channel=sent.place.chat, timestamp=parse_timestamp(sent.id), name=emoji_name(sign)
-                )
+                channel, ts = sent.place.chat, parse_timestamp(sent.id)
+                await web.reactions_add(channel=channel, timestamp=ts, name=emoji_name(sign))
             except SlackApiError as error:
                 if error_code(error) != "already_reacted":
                     raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, Message, ReplyParameters
 from telegram.constants import ChatAction, ParseMode
@@ -122,9 +123,8 @@ class Telegram:
                 hint = "Switch topics on in the group, and let the bot manage them."
                 if classify_refusal(error) == "not_found":
                     hint = "Check whether the bot is still in that chat."
-                raise ThreadsUnsupported(
-                    f"Telegram does not open a topic there: {error.message}.", hint=hint
-                ) from error
+                why = f"Telegram does not open a topic there: {error.message}."
+                raise ThreadsUnsupported(why, hint=hint) from error
         return place_from_chat(int(parent.chat), topic.message_thread_id, topic.name)
 
     def home(self, chat: str) -> Place:
@@ -142,16 +142,13 @@ class Telegram:
             if self._bot is None:
                 self._log_filter.install()
                 base, timeout = self._settings.base_url.rstrip("/"), self._settings.answer_seconds
+                timeouts: dict[str, Any] = {"read_timeout": timeout, "connect_timeout": timeout}
                 bot = Bot(
                     self._token,
                     base_url=f"{base}/bot",
                     base_file_url=f"{base}/file/bot",
-                    request=TelegramRequest(
-                        read_timeout=timeout, connect_timeout=timeout, write_timeout=timeout, pool_timeout=timeout
-                    ),
-                    get_updates_request=TelegramRequest(
-                        connection_pool_size=2, read_timeout=timeout, connect_timeout=timeout
-                    ),
+                    request=TelegramRequest(write_timeout=timeout, pool_timeout=timeout, **timeouts),
+                    get_updates_request=TelegramRequest(connection_pool_size=2, **timeouts),
                 )
                 try:
                     await bot.initialize()

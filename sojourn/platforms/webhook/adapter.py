@@ -58,11 +58,9 @@ class Webhook:
         self._requests: asyncio.Queue[_PendingRequest] = asyncio.Queue()
         self._futures: set[asyncio.Future[None]] = set()  # one for each request whose message is not stored yet
         self._clients = {
-            one.name: RestClient(
-                f'The receiver of "{one.name}"', one.deliver, key=f"the secret of the route {one.name}"
-            )
-            for one in self._routes.values()
-            if one.deliver
+            name: RestClient(f'The receiver of "{name}"', route.deliver, key=f"the secret of the route {name}")
+            for name, route in self._routes.items()
+            if route.deliver
         }
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
