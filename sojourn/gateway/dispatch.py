@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
@@ -20,7 +19,6 @@ from sojourn.core.errors import (
     RetryLater,
     SojournError,
 )
-from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId, TurnId
 from sojourn.gateway.approval_prompts import handle_button
 from sojourn.gateway.chat_commands import CommandRunner, InboundCall, is_quick
@@ -28,7 +26,7 @@ from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.handoff_worker import HandoffWorker
 from sojourn.gateway.payloads import InboundPayload, ReplyTarget, decode_inbound
 from sojourn.gateway.render import parse_choice, problem_text
-from sojourn.gateway.turn_runner import TurnRunner
+from sojourn.gateway.turn_runner import ChatTurnState, TurnRunner
 from sojourn.gateway.watchers import find_watched
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.service import TurnRequest
@@ -44,18 +42,16 @@ STRANGER = (
 WATCHING = "You are only watching this session. /take takes it over, /new starts another one."
 
 
-class ActiveConversation:
-    """A conversation being worked on: the current message, and messages that were claimed out of turn."""
+class ActiveConversation(ChatTurnState):
+    """A conversation being worked on: the current message, its turn, and messages that were claimed out of turn."""
 
     def __init__(self, item: Incoming) -> None:
+        super().__init__()
         self.item: Incoming | None = item
         self.queued: list[Incoming] = []
         self.steered: list[Incoming] = []  # passed to the running turn, which may or may not accept them
-        self.steer_results: dict[str, bool] = {}  # text → whether the turn accepted it
         self.wakeup = asyncio.Event()  # a message came in that may not wait, or the turn is over
         self.is_turn_over = False
-        self.session: SessionId | None = None  # in which a turn runs
-        self.question: Mapping[str, Json] | None = None  # what that turn asks
 
     @property
     def items(self) -> list[Incoming]:
@@ -140,21 +136,9 @@ class MessageDispatcher:
                 await context.bindings.bind(conversation, session.id, call.payload.place, call.identity)
         state.session = session.id
         request = await self._build_request(call, session.id)
-
-        def set_question(question: dict[str, Json] | None) -> None:
-            state.question = question
-
+        to = replace(self._reply_target(call), session=session.id)
         try:
-            outcome = await self._turn_runner.answer(
-                item,
-                session,
-                request,
-                call.by,
-                replace(self._reply_target(call), session=session.id),
-                on_question=set_question,
-                on_steer=state.steer_results.__setitem__,
-            )
-            return outcome.turn
+            return (await self._turn_runner.answer(item, session, request, call.by, to, state=state)).turn
         except NotDriving as error:
             elsewhere = f"“{session.title or session.id}” is driven from {error.driver} now."
             await self._reply(call, f"{elsewhere} /take brings it back here, /new starts another one.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
@@ -17,7 +17,7 @@ from sojourn.core.codec import decode_value
 from sojourn.core.errors import PlatformFailed, SessionBusy
 from sojourn.core.events import Chunk, Done, Failed, Progress, Yielded
 from sojourn.core.messages import Json, Message, parts_of, text_of, tool_calls_of
-from sojourn.core.sessions import Recorded, Session, TurnId
+from sojourn.core.sessions import Recorded, Session, SessionId, TurnId
 from sojourn.gateway.approval_prompts import ApprovalPrompts
 from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.context import GatewayContext
@@ -50,8 +50,13 @@ class TurnOutcome:
         return self.status == "interrupted" and not self.has_answer and not self.has_acted
 
 
-OnQuestion = Callable[[dict[str, Json] | None], None]  # gets the question a turn asks, and None when it is settled
-OnSteer = Callable[[str, bool], None]  # gets a text meant for the running turn, and whether the turn accepted it
+class ChatTurnState:
+    """What the inbox can see of a running turn."""
+
+    def __init__(self) -> None:
+        self.session: SessionId | None = None  # in which it runs
+        self.question: Mapping[str, Json] | None = None  # what it asks
+        self.steer_results: dict[str, bool] = {}  # text meant for it → whether it accepted the text
 
 
 class TurnRunner:
@@ -69,13 +74,12 @@ class TurnRunner:
         to: ReplyTarget,
         *,
         handoff: str = "",
-        on_question: OnQuestion = lambda _: None,
-        on_steer: OnSteer = lambda *_: None,
+        state: ChatTurnState | None = None,
     ) -> TurnOutcome:
         """Runs the turn for a message, or goes on with it where a crash interrupted it.
 
         handoff: the hand-off whose first turn this is; its failure is not sent to the chat.
-        on_question, on_steer: called while the turn runs.
+        state: updated while the turn runs.
         """
         store, outcome = self._context.store, TurnOutcome()
         for attempt in range(_MAX_ATTEMPTS):
@@ -85,7 +89,7 @@ class TurnRunner:
                 item = await store.update_incoming(
                     item, seconds=self._context.lease_seconds, session=session.id, turn=turn.id
                 )
-            follower = _TurnFollower(self._context, turn, to, by, handoff, on_question, on_steer)
+            follower = _TurnFollower(self._context, turn, to, by, handoff, state or ChatTurnState())
             async with _show_presence(self._context, to, decode_inbound(item)):
                 outcome = await follower.run()
             if not outcome.is_repeatable:
@@ -113,17 +117,10 @@ class _TurnFollower:
     """Reads the log of one turn and enqueues what the chat should see."""
 
     def __init__(
-        self,
-        context: GatewayContext,
-        turn: Turn,
-        to: ReplyTarget,
-        by: Caller,
-        handoff: str,
-        on_question: OnQuestion,
-        on_steer: OnSteer,
+        self, context: GatewayContext, turn: Turn, to: ReplyTarget, by: Caller, handoff: str, state: ChatTurnState
     ) -> None:
         self._context, self._turn, self._to, self._by, self._handoff = context, turn, to, by, handoff
-        self._on_question, self._on_steer = on_question, on_steer
+        self._state = state
         self._prompts = ApprovalPrompts(context, turn, to, by)
         self._streaming = StreamingMessage(context, turn, to, handoff)
         self._outcome = TurnOutcome(turn=turn.id)
@@ -138,7 +135,7 @@ class _TurnFollower:
                 if drafts := await self._to_drafts(entry):
                     await self._context.store.put_outgoing(drafts)
                 if isinstance(entry.item, Done):
-                    self._on_question(None)
+                    self._state.question = None
                     await self._prompts.close()
                     break
         return self._outcome
@@ -153,7 +150,7 @@ class _TurnFollower:
         elif isinstance(item, Progress) and item.stage == "approval":
             drafts = await self._to_prompt(entry.public_id, item)
         elif isinstance(item, Progress) and "steer" in item.detail:
-            self._on_steer(str(item.detail["steer"]), item.detail.get("heard") is not False)
+            self._state.steer_results[str(item.detail["steer"])] = item.detail.get("heard") is not False
         elif isinstance(item, Failed):
             outcome.failed = item
         elif isinstance(item, Done):
@@ -167,9 +164,9 @@ class _TurnFollower:
     async def _to_prompt(self, key: str, item: Progress) -> list[OutgoingDraft]:
         if item.detail.get("status") == "asked":
             drafts = await self._prompts.ask(key, item.detail, handoff=self._handoff)
-            self._on_question(dict(item.detail))
+            self._state.question = item.detail
             return drafts
-        self._on_question(None)
+        self._state.question = None
         await self._prompts.settle(item.detail)
         return []
 

@@ -71,13 +71,9 @@ class TokenLogFilter(logging.Filter):
         return True
 
 
-def classify_refusal(error: TelegramError) -> Refusal:
-    if isinstance(error, FloodWait):
-        return "rate_limited"
+def classify_refusal(error: BadRequest | Forbidden) -> Refusal:
     if isinstance(error, Forbidden):
         return "forbidden"
-    if isinstance(error, ChatMigrated):
-        return "not_found"
     text = error.message.lower()
     return next((kind for fragment, kind in _REFUSAL_TEXTS if fragment in text), "unknown")
 
