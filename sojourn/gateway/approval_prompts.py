@@ -18,15 +18,7 @@ from sojourn.core.sessions import OWNER, SessionId
 from sojourn.gateway.chat_commands import InboundCall
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.payloads import ReplyTarget
-from sojourn.gateway.render import (
-    DUPLICATE_MARK,
-    answers_text,
-    choice_label,
-    measure_length,
-    question_text,
-    settled_text,
-    split_text,
-)
+from sojourn.gateway.render import answers_text, choice_label, question_text, settled_text, split_messages
 from sojourn.gateway.streaming import SentMessage
 from sojourn.ports.gateway_store import OutgoingDraft
 from sojourn.ports.platform import Button, CanAsk
@@ -67,8 +59,7 @@ class ApprovalPrompts:
         info, last_line = self._info, answers_text(detail, for_owner=self._by.principal == OWNER)
         if info is None:
             return self._context.drafts(self._to, key, f"{question_text(detail)}\n{last_line}", handoff=handoff)
-        room = info.max_chars - measure_length(DUPLICATE_MARK, info.counting) - min(_RESULT_CHARS, info.max_chars // 4)
-        *first, text = split_text(question_text(detail), room, info.counting)
+        *first, text = split_messages(question_text(detail), info, reserve=min(_RESULT_CHARS, info.max_chars // 4))
         token = _build_token(self._session, str(detail["question"]))
         choices = [str(choice) for choice in detail.get("choices", ())]
         value = {"question": detail["question"], "choices": choices}

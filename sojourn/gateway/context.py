@@ -11,7 +11,7 @@ from sojourn.gateway.bindings import ConversationBindings
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.pairing import Identities, Identity
 from sojourn.gateway.payloads import ReplyTarget, SessionKeys
-from sojourn.gateway.render import DUPLICATE_MARK, measure_length, split_text
+from sojourn.gateway.render import split_messages
 from sojourn.ports.app import AppContext
 from sojourn.ports.gateway_store import AccountKey, Incoming, OutgoingDraft
 from sojourn.ports.platform import PlatformAdapter, PlatformInfo
@@ -69,10 +69,9 @@ class GatewayContext:
         if adapter is None and (connection := self.connection_to(to.platform)):
             adapter = connection.adapter
         info = adapter.info if adapter else PlatformInfo(name=to.platform, label="", max_chars=_DEFAULT_MAX_CHARS)
-        pieces = split_text(text, info.max_chars - measure_length(DUPLICATE_MARK, info.counting), info.counting)
         return [
             to.draft(f"{key}/{n}", piece, handoff=handoff, reply_to=to.reply_to if n == 0 else "")
-            for n, piece in enumerate(pieces)
+            for n, piece in enumerate(split_messages(text, info))
         ]
 
     async def enqueue_text(self, to: ReplyTarget, key: str, text: str) -> None:
