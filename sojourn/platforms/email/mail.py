@@ -132,8 +132,10 @@ def build_mail(
     return mail
 
 
-_BELOW = re.compile(r"^(-{2,} ?(original|forwarded|ursprüngliche|weitergeleitete) .*|_{10,}|-- ?)$", re.IGNORECASE)
-_RETURN = re.compile(r"^(\s*(re|aw|sv|antw|fwd?|wg)\s*:\s*)+", re.IGNORECASE)
+_QUOTE_START = re.compile(
+    r"^(-{2,} ?(original|forwarded|ursprüngliche|weitergeleitete) .*|_{10,}|-- ?)$", re.IGNORECASE
+)
+_REPLY_PREFIX = re.compile(r"^(\s*(re|aw|sv|antw|fwd?|wg)\s*:\s*)+", re.IGNORECASE)
 _MAX_TAG_DEPTH = 200  # deeper tags are dropped: the converter is recursive
 
 
@@ -141,7 +143,7 @@ def strip_quotes(text: str) -> str:
     """Strips the quoted mail at the end, the line that introduces it, and the signature. Quotes in between stay, and
     so does a text that is only a quote."""
     lines = [line.rstrip() for line in text.replace("\r\n", "\n").split("\n")]
-    end = next((n for n, line in enumerate(lines) if _BELOW.match(line) and n), len(lines))
+    end = next((n for n, line in enumerate(lines) if _QUOTE_START.match(line) and n), len(lines))
     body = lines[:end]
     quoted = False
     while body and (not body[-1] or body[-1].startswith(">")):
@@ -154,7 +156,7 @@ def strip_quotes(text: str) -> str:
 
 def strip_reply_prefix(subject: str) -> str:
     """Strips Re: and similar prefixes."""
-    return " ".join(_RETURN.sub("", subject).split())
+    return " ".join(_REPLY_PREFIX.sub("", subject).split())
 
 
 def html_to_text(html: str) -> str:

@@ -132,7 +132,7 @@ async def _fetch_files(message: Message) -> tuple[tuple[File, ...], list[str]]:
 
 
 def to_html(text: str) -> str:
-    return render(text, _MARKS)
+    return render(text, _STYLE)
 
 
 def _render_fence(text: str, language: str) -> str:
@@ -141,7 +141,7 @@ def _render_fence(text: str, language: str) -> str:
     return f"<pre>{escape_html(text)}</pre>"
 
 
-_MARKS = MarkupStyle(
+_STYLE = MarkupStyle(
     escape=escape_html,
     schemes=("http", "https", "tg", "mailto", "tel"),
     strong=("<b>", "</b>"),
