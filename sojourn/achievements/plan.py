@@ -22,7 +22,6 @@ from sojourn.achievements.counters import (
     MessageCounter,
     SpotCounter,
     WindowCounter,
-    split_at_rest,
 )
 from sojourn.achievements.pattern_syntax import PatternToken, Sequence, parse_pattern, to_re
 from sojourn.core.badges import MetricRule, ToolNamePattern, WordPattern
@@ -107,7 +106,7 @@ def _build_line_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: 
     text = heads.pop()
     if heads or not isinstance(text, str) or any(row.has(PatternToken.EDGE) for row in swallowing):
         raise BadInput(f"{rule.key} has more than one kind of [..].", hint="Let all begin with the same literal.")
-    if any(part.text is None for row in swallowing for part in split_at_rest(row)):
+    if any(part.text is None for row in swallowing for part in row.split_at_rest()):
         raise BadInput(f"{rule.key} has more than words around [..].", hint="Use literal text.")
     head = Sequence((text,))
     if any(_can_overlap(head, row, same=False) or _can_overlap(row, head, same=False) for row in others):
@@ -118,7 +117,7 @@ def _build_line_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: 
 
     return LineCounter(
         head=number("spots", head),
-        last=number("maybe", *dict.fromkeys(split_at_rest(row)[-1] for row in swallowing)),
+        last=number("maybe", *dict.fromkeys(row.split_at_rest()[-1] for row in swallowing)),
         tails=_group_by_last(swallowing),
         others=_build_spot_counter(tuple(others), tuple(number("spots", row) for row in others)),
     )
@@ -128,7 +127,7 @@ def _group_by_last(rows: list[Sequence]) -> dict[bytes, tuple[tuple[bytes, ...],
     """Maps the last text of each row to the texts required between it and the head."""
     found: dict[bytes, tuple[tuple[bytes, ...], ...]] = {}
     for row in rows:
-        *between, last = ((part.text or "").encode() for part in split_at_rest(row)[1:])
+        *between, last = ((part.text or "").encode() for part in row.split_at_rest()[1:])
         found[last] = (*found.get(last, ()), tuple(between))
     return found
 

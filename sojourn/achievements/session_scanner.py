@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from sojourn.achievements.engine import Engine, Hits, is_word_after, is_word_before
+from sojourn.achievements.engine import FOLDS, Engine, Hits, is_word_after, is_word_before
 from sojourn.achievements.message_reader import MessageReader, SessionContent, collect_paths
 from sojourn.achievements.pattern_syntax import parse_pattern, to_re
 from sojourn.achievements.plan import Plan
 from sojourn.achievements.rules import RuleBook
 from sojourn.ports.history import RawMessage
 
-# Ignoring case makes these equal to ASCII letters; all other characters keep their own meaning.
-_FOLDS = ((b"\xc4\xb0", b"i"), (b"\xc4\xb1", b"i"), (b"\xc5\xbf", b"s"), (b"\xe2\x84\xaa", b"k"))
 _encode = json.JSONEncoder().encode
 
 
@@ -144,7 +142,7 @@ def _encode_calls(calls: Any, reading: SessionContent) -> bytes:
 
 def _fold_case(text: bytes) -> bytes:
     if not text.isascii():
-        for letter, partner in _FOLDS:
+        for letter, partner in FOLDS:
             text = text.replace(letter, partner)
     return text
 
