@@ -51,8 +51,6 @@ class Hits:
 class Engine(Protocol):
     """Finds all searches of a plan in UTF-8 bytes; knows word characters and case of ASCII only."""
 
-    name: str
-
     def scan(self, data: bytes) -> Hits: ...
 
     def paths(self, data: bytes) -> tuple[list[int], bool]:

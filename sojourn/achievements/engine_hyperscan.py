@@ -23,8 +23,6 @@ _ONCE = hyperscan.HS_FLAG_SINGLEMATCH
 class HyperscanEngine:
     """The searches of one plan, compiled by Hyperscan."""
 
-    name = "hyperscan"
-
     def __init__(self, plan: Plan) -> None:
         searches = plan.searches
         self._lengths = tuple(search.length for search in searches)

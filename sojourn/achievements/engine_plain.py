@@ -17,8 +17,6 @@ _IDENT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_-")
 class PlainEngine:
     """Runs one search after the other; `bytes.find` locates the first literal of each."""
 
-    name = "plain"
-
     def __init__(self, plan: Plan) -> None:
         self._searches = plan.searches
         self._lengths = tuple(search.length for search in plan.searches)

@@ -14,7 +14,7 @@ from sojourn.achievements import unlocks
 from sojourn.achievements.aggregate import AggregateNumbers, SessionAggregate
 from sojourn.achievements.document_store import DocumentStore
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.scan import IN_PROCESS_ROWS, ScanProgress, ScanResult, build_scanner, scan_sessions
+from sojourn.achievements.scan import IN_PROCESS_ROWS, ScanResult, build_scanner, scan_sessions
 from sojourn.achievements.session_cache import CachedSession, SessionCache
 from sojourn.achievements.session_scanner import SessionScanner
 from sojourn.achievements.snapshot import BuiltSnapshot, Snapshot, SnapshotStore, build_snapshot
@@ -90,11 +90,11 @@ class ScanJob:
             return self._repeat_last(int(now()))
         self._try_save("the record of earlier scans", self._cache.load)
 
-        def progress(at: ScanProgress) -> None:
-            on_progress(len(at.so_far), at.expected)
+        def progress(counted: SessionAggregate, expected: int) -> None:
+            on_progress(len(counted), expected)
             if on_partial is not None:
-                meta = _build_meta("in_progress", len(at.so_far), expected=at.expected)
-                on_partial(self._build(at.so_far, meta, {}, int(now()), is_partial=True).snapshot)
+                meta = _build_meta("in_progress", len(counted), expected=expected)
+                on_partial(self._build(counted, meta, {}, int(now()), is_partial=True).snapshot)
 
         aggregate, result = self._update(mark[1:], full, progress, stopped)
         before = unlocks.load(self._documents, inherited=self._settings.inherited_state) | self._unsaved
@@ -126,7 +126,7 @@ class ScanJob:
         self,
         zone: tuple[object, ...],
         full: bool,
-        progress: Callable[[ScanProgress], None],
+        progress: Callable[[SessionAggregate, int], None],
         stopped: Callable[[], bool],
     ) -> tuple[SessionAggregate, ScanResult]:
         """Scans only the changed sessions if the history reports a few; otherwise all of them."""
