@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sojourn.achievements.aggregate import SessionAggregate, is_local_model, is_weekend_and_night
@@ -14,21 +13,13 @@ from sojourn.achievements.plan import build_plan
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session_cache import CacheRecord
 from sojourn.achievements.session_scanner import SessionScanner
-from sojourn.achievements.snapshot import choose_titles
+from sojourn.achievements.snapshot import find_titles
 from sojourn.core.badges import Achievement, MetricRule
 from sojourn.core.errors import BadInput
 from sojourn.ports.history import History, RawMessage, SessionFacts
 
 _CONTEXT_BYTES = 90  # shown before and after the first hit
 _MAX_HIGHLIGHTS = 20  # per message
-
-
-@dataclass(frozen=True, slots=True)
-class ReceiptPage:
-    """Some receipts, and where the next page begins; empty at the end."""
-
-    receipts: list[dict[str, Any]]
-    next: str
 
 
 def find_receipts(
@@ -39,31 +30,26 @@ def find_receipts(
     *,
     after: str = "",
     limit: int = 20,
-) -> ReceiptPage:
-    """The next `limit` receipts of a badge, newest sessions first. `after` is the `next` of the page before."""
+) -> tuple[list[dict[str, Any]], str]:
+    """The next `limit` receipts of a badge, newest sessions first, and the `after` of the next page; "" at the end."""
     if not 1 <= limit <= 200:
         raise BadInput(f"{limit} receipts cannot be shown at once.", hint="Ask for 1 to 200.")
     last_session, _, last_row = after.rpartition(":")
     if after and not (last_session and last_row.isdecimal() and len(last_row) < 20):
         raise BadInput(f"{after!r} is not a place in the receipts.", hint="Use the `next` of an earlier page.")
     shown: list[dict[str, Any]] = []
-    sources = _find_sources(book, badge, records)
     skipping = bool(after)
-    for record, wanted in sources:
+    for record, wanted in _find_sources(book, badge, records):
         if skipping and record.facts.id != last_session:
             continue
         first_row = int(last_row) + 1 if skipping else 0
         skipping = False
-        title = _choose_title(record.facts, history)
+        title = find_titles([record.facts], history.previews)[record.facts.id]
         for receipt in _read_session(book, record, wanted, history, first_row):
             if len(shown) == limit:
-                return ReceiptPage(shown, f"{shown[-1]['session_id']}:{shown[-1]['row']}")
+                return shown, f"{shown[-1]['session_id']}:{shown[-1]['row']}"
             shown.append({"session_id": record.facts.id, "title": title, **receipt})
-    return ReceiptPage(shown, "")
-
-
-def _choose_title(facts: SessionFacts, history: History) -> str:
-    return choose_titles([facts], {} if facts.title else history.previews([facts.id]))[facts.id]
+    return shown, ""
 
 
 # -- which sessions ------------------------------------------------------------

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.achievements import unlocks
-from sojourn.achievements.aggregate import AggregateNumbers, SessionAggregate
+from sojourn.achievements.aggregate import SessionAggregate
 from sojourn.achievements.document_store import DocumentStore
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.scan import IN_PROCESS_ROWS, ScanResult, build_scanner, scan_sessions
 from sojourn.achievements.session_cache import CachedSession, SessionCache
 from sojourn.achievements.session_scanner import SessionScanner
-from sojourn.achievements.snapshot import BuiltSnapshot, Snapshot, SnapshotStore, build_snapshot
+from sojourn.achievements.snapshot import Snapshot, SnapshotStore, build_snapshot
 from sojourn.achievements.unlocks import Unlock
 from sojourn.ports.history import HasChangeFeed, History, HistoryChanges
 
@@ -94,12 +94,12 @@ class ScanJob:
             on_progress(len(counted), expected)
             if on_partial is not None:
                 meta = _build_meta("in_progress", len(counted), expected=expected)
-                on_partial(self._build(counted, meta, {}, int(now()), is_partial=True).snapshot)
+                on_partial(self._build(counted, meta, int(now()))[0])
 
         aggregate, result = self._update(mark[1:], full, progress, stopped)
         before = unlocks.load(self._documents, inherited=self._settings.inherited_state) | self._unsaved
-        built = self._build(aggregate, _build_result_meta(result, aggregate), before, int(now()))
-        outcome = ScanOutcome(built.snapshot, built.records, aggregate, is_new=True)
+        snapshot, after = self._build(aggregate, _build_result_meta(result, aggregate), int(now()), before)
+        outcome = ScanOutcome(snapshot, after, aggregate, is_new=True)
         self._last = mark, outcome
         return outcome
 
@@ -183,18 +183,10 @@ class ScanJob:
             self._try_save("the journal", lambda: self._cache.add(fresh))
 
     def _build(
-        self,
-        numbers: AggregateNumbers,
-        meta: Mapping[str, Any],
-        known: Mapping[str, Unlock],
-        now: int,
-        *,
-        is_partial: bool = False,
-    ) -> BuiltSnapshot:
+        self, sessions: SessionAggregate, meta: Mapping[str, Any], now: int, known: Mapping[str, Unlock] | None = None
+    ) -> tuple[Snapshot, dict[str, Unlock]]:
         previews = self._history.previews
-        return build_snapshot(
-            self._book, numbers, scan_meta=meta, previews=previews, records=known, now=now, is_partial=is_partial
-        )
+        return build_snapshot(self._book, sessions, scan_meta=meta, previews=previews, now=now, known=known)
 
     def _try_save(self, what: str, write: Callable[[], None]) -> bool:
         """Runs `write` and records an OSError: a full disk must not cost the result of the scan."""

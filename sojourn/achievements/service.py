@@ -12,10 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal
 
+from sojourn.achievements.aggregate import SessionAggregate
 from sojourn.achievements.coordinator import ScanCoordinator
-from sojourn.achievements.receipts import ReceiptPage, find_receipts
+from sojourn.achievements.receipts import find_receipts
 from sojourn.achievements.session_cache import CacheRecord
-from sojourn.achievements.snapshot import Snapshot, build_pending_snapshot, recent_unlocks, session_badges
+from sojourn.achievements.snapshot import Snapshot, build_snapshot, recent_unlocks, session_badges
 from sojourn.core.errors import BadInput, NotFound, SojournError, StoreUnavailable
 
 logger = logging.getLogger(__name__)
@@ -129,10 +130,10 @@ class AchievementsService:
             raise NotFound(f'There is no badge "{badge}".', hint="`sojourn achievements` lists them.")
         history = copy.copy(self._coordinator.history)  # its own connection: a scan may be using the other one
         try:
-            page: ReceiptPage = find_receipts(book, found, self._load_records(), history, after=after, limit=limit)
+            shown, following = find_receipts(book, found, self._load_records(), history, after=after, limit=limit)
         finally:
             history.close()
-        return {"id": badge, "receipts": page.receipts, "next": page.next}
+        return {"id": badge, "receipts": shown, "next": following}
 
     # -- choosing ----------------------------------------------------------
 
@@ -142,7 +143,7 @@ class AchievementsService:
         if snapshot is None:
             snapshot = self._await_first_scan(wait)
             if snapshot is None:
-                return _Answer(scans.so_far or self._build_pending(), "SCANNING", is_stale=True)
+                return _Answer(scans.so_far or self._build_pending_snapshot(), "SCANNING", is_stale=True)
         is_running, stale = scans.is_running, scans.is_stale()
         if stale:
             scans.note_stale_served()
@@ -165,8 +166,11 @@ class AchievementsService:
             )
         return snapshot
 
-    def _build_pending(self) -> Snapshot:
-        return build_pending_snapshot(self._coordinator.book, int(self._clock()))
+    def _build_pending_snapshot(self) -> Snapshot:
+        """The snapshot served before the first scan: all badges, no numbers."""
+        book, previews = self._coordinator.book, self._coordinator.history.previews
+        meta, now = {"mode": "pending"}, int(self._clock())
+        return build_snapshot(book, SessionAggregate(book), scan_meta=meta, previews=previews, now=now)[0]
 
     def _find_record(self, session: str) -> CacheRecord | None:
         found = self._coordinator.records.get(session)
