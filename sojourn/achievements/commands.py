@@ -89,31 +89,20 @@ def explain(context: click.Context, badge: str, home: Path | None, as_json: bool
 @_hermes_home
 @_yes
 @_json
-@click.pass_context
-def install_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool, as_json: bool) -> None:
+@click.pass_obj
+def install_hermes_plugin(cli: CliContext, hermes_home: Path | None, yes: bool, as_json: bool) -> None:
     """Let the dashboard of a real Hermes show these badges, under the same name and routes."""
-    cli = _with_json(context, as_json)
-    home = _find_hermes_home(cli.app, hermes_home)
-    plugin = HermesPlugin(home, sys.executable)
-    changes = _confirm(cli, plugin.changes_to_install(), yes, "Make these changes?")
-    plugin.install()
-    _report(cli, home, changes, is_installed=True, text="Installed. Restart `hermes dashboard` to see it.")
+    _change_hermes_plugin(cli, hermes_home, yes=yes, as_json=as_json, is_install=True)
 
 
 @achievements.command("uninstall-hermes-plugin")
 @_hermes_home
 @_yes
 @_json
-@click.pass_context
-def uninstall_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool, as_json: bool) -> None:
+@click.pass_obj
+def uninstall_hermes_plugin(cli: CliContext, hermes_home: Path | None, yes: bool, as_json: bool) -> None:
     """Put things back as they were. Unlock dates stay."""
-    cli = _with_json(context, as_json)
-    home = _find_hermes_home(cli.app, hermes_home)
-    plugin = HermesPlugin(home, sys.executable)
-    changes = _confirm(cli, plugin.changes_to_uninstall(), yes, "Undo these changes?")
-    plugin.uninstall()
-    text = "Uninstalled. Restart `hermes dashboard`; its own achievements are back."
-    _report(cli, home, changes, is_installed=False, text=text)
+    _change_hermes_plugin(cli, hermes_home, yes=yes, as_json=as_json, is_install=False)
 
 
 @achievements.command("answer-hermes", hidden=True)
@@ -187,32 +176,29 @@ def _to_json(scans: ScanCoordinator, shown: dict[str, Any], category: str | None
     }
 
 
-def _find_hermes_home(app: HasSettings, path: Path | None) -> Path:
-    if path is not None:
-        return path
-    place = app.settings.places.get("HERMES_HOME")
-    return Path(place) if place else app.settings.user_home / ".hermes"
-
-
-def _with_json(context: click.Context, as_json: bool) -> CliContext:
-    """The command line's context; `--json` counts after the command as well as before it."""
-    cli: CliContext = context.obj
-    cli.json = cli.json or as_json
-    return cli
-
-
-def _confirm(cli: CliContext, changes: list[str], yes: bool, question: str) -> list[str]:
-    """Lists the changes and asks for consent; with `--json` they are part of the report instead."""
+def _change_hermes_plugin(
+    cli: CliContext, hermes_home: Path | None, *, yes: bool, as_json: bool, is_install: bool
+) -> None:
+    """Lists the changes and asks for consent, then makes them; with `--json` they are part of the report instead."""
+    cli.json = cli.json or as_json  # `--json` counts after the command as well as before it
+    home = hermes_home or _find_hermes_home(cli.app)
+    plugin = HermesPlugin(home, sys.executable)
+    changes = plugin.changes_to_install() if is_install else plugin.changes_to_uninstall()
     if not changes:
         raise BadInput("There is nothing to change.", hint="The plugin is already in this state.")
     if not cli.json:
         click.echo("\n".join(f"  {change}" for change in changes))
-    cli.confirm(question, yes=yes)
-    return changes
-
-
-def _report(cli: CliContext, home: Path, changes: list[str], *, is_installed: bool, text: str) -> None:
-    if cli.json:
-        click.echo(json.dumps({"installed": is_installed, "hermes_home": str(home), "changes": changes}))
+    cli.confirm("Make these changes?" if is_install else "Undo these changes?", yes=yes)
+    if is_install:
+        plugin.install()
+        text = "Installed. Restart `hermes dashboard` to see it."
     else:
-        click.echo(text)
+        plugin.uninstall()
+        text = "Uninstalled. Restart `hermes dashboard`; its own achievements are back."
+    report = {"installed": is_install, "hermes_home": str(home), "changes": changes}
+    click.echo(json.dumps(report) if cli.json else text)
+
+
+def _find_hermes_home(app: HasSettings) -> Path:
+    place = app.settings.places.get("HERMES_HOME")
+    return Path(place) if place else app.settings.user_home / ".hermes"

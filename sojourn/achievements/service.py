@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal
 
@@ -18,6 +19,7 @@ from sojourn.achievements.receipts import find_receipts
 from sojourn.achievements.session_cache import CacheRecord
 from sojourn.achievements.snapshot import Snapshot, build_snapshot, recent_unlocks, session_badges
 from sojourn.core.errors import BadInput, NotFound, SojournError, StoreUnavailable
+from sojourn.ports.history import History
 
 logger = logging.getLogger(__name__)
 _MAX_THREADS = 32  # for concurrent requests of the drop-in; some of them wait
@@ -111,9 +113,9 @@ class AchievementsService:
         self._coordinator.run_if_needed(force=True, full=full)
         return self._coordinator.get_status()
 
-    def rescan_and_wait(self, *, full: bool = False, seconds: float = MAX_WAIT_SECONDS) -> dict[str, Any]:
-        """Waits for a scan to end, at most `seconds`, and returns the snapshot at that time."""
-        self._coordinator.run_if_needed(force=True, full=full, wait=min(seconds, MAX_WAIT_SECONDS), partials=False)
+    def rescan_and_wait(self, *, full: bool = False) -> dict[str, Any]:
+        """Waits for a scan to end, at most MAX_WAIT_SECONDS, and returns the snapshot at that time."""
+        self._coordinator.run_if_needed(force=True, full=full, wait=MAX_WAIT_SECONDS, partials=False)
         snapshot = self._coordinator.snapshots.get()
         aggregate = snapshot.get("aggregate", {}) if snapshot is not None else {}
         return {"ok": not self._coordinator.has_failed, **self.achievements(), "aggregate": aggregate, "sessions": []}
@@ -128,11 +130,8 @@ class AchievementsService:
         found = next((one for one in book.achievements if one.id == badge), None)
         if found is None:
             raise NotFound(f'There is no badge "{badge}".', hint="`sojourn achievements` lists them.")
-        history = copy.copy(self._coordinator.history)  # its own connection: a scan may be using the other one
-        try:
+        with self._copy_history() as history:
             shown, following = find_receipts(book, found, self._load_records(), history, after=after, limit=limit)
-        finally:
-            history.close()
         return {"id": badge, "receipts": shown, "next": following}
 
     # -- choosing ----------------------------------------------------------
@@ -156,8 +155,7 @@ class AchievementsService:
     def _await_first_scan(self, wait: float | None) -> Snapshot | None:
         """Starts the first scan and waits for it; None while it runs. Raises ScanFailed."""
         scans = self._coordinator
-        seconds = None if wait is None else max(0.0, min(wait, MAX_WAIT_SECONDS))
-        is_coming = scans.run_if_needed(wait=seconds)
+        is_coming = scans.run_if_needed(wait=wait)
         snapshot = scans.snapshots.get()
         if snapshot is None and scans.has_failed and not (is_coming and scans.is_running):
             raise ScanFailed(
@@ -180,15 +178,16 @@ class AchievementsService:
         """The sessions of the last scan; after a restart, those in the cache of earlier scans."""
         if self._coordinator.records:
             return list(self._coordinator.records)
-        earlier: Mapping[str, Any] = self._coordinator.load_cache()
+        earlier = self._coordinator.load_cache()
         if not earlier:
             return []
-        history = copy.copy(self._coordinator.history)
-        try:
+        with self._copy_history() as history:
             listed = history.sessions()
-        finally:
-            history.close()
         return [CacheRecord(facts, earlier[facts.id].contribution) for facts in listed if facts.id in earlier]
+
+    def _copy_history(self) -> closing[History]:
+        """The history with its own connection: a scan may be using the other one."""
+        return closing(copy.copy(self._coordinator.history))
 
 
 def serve_lines(service: AchievementsService, requests: BinaryIO, answers: BinaryIO) -> None:
@@ -217,8 +216,7 @@ def _handle_line(service: AchievementsService, line: bytes) -> tuple[Any, int, A
     try:
         request = json.loads(line)
         number = request.get("id")
-        status, value = dispatch(service, request["method"], request["path"], request.get("query") or {})
-        return number, status, value
+        return number, *dispatch(service, request["method"], request["path"], request.get("query") or {})
     except SojournError as error:
         return number, error.status, _to_problem(error.status, error.code, str(error), error.hint)
     except Exception as error:  # one failing request must not end the process
