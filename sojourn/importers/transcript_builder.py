@@ -1,4 +1,4 @@
-"""Builds the transcript of a foreign session, and converts values that foreign records have in common."""
+"""Builds the transcript of a foreign session with its usage, and converts values that foreign records share."""
 
 from __future__ import annotations
 
@@ -9,9 +9,39 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sojourn.core.messages import Message, ToolCall, dump_calls
+from sojourn.importers.jsonl import JsonLinesFile
+from sojourn.ports.importer import Transcript
 
 _MAX_SECONDS = 1e11  # a larger number is a time in milliseconds
 _TITLE_CHARACTERS = 80
+_MAX_TOKENS = 2**53  # larger numbers are not exact in JSON
+_TOKEN_FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+
+
+class ImportedUsage:
+    """Sums token counts as the store defines them: tokens read from a cache are not input tokens."""
+
+    def __init__(self) -> None:
+        self._models: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def add(self, model: str, *, provider: str = "", cost: float | None = None, **tokens: Any) -> None:
+        """Adds one answer of a model."""
+        blank = dict.fromkeys((*_TOKEN_FIELDS, "api_call_count"), 0)
+        row = self._models.setdefault((model, provider), {"model": model, "billing_provider": provider, **blank})
+        row["api_call_count"] += 1
+        for name in _TOKEN_FIELDS:
+            row[name] += to_count(tokens.get(name))
+        if cost is not None:
+            row["estimated_cost_usd"] = row.get("estimated_cost_usd", 0.0) + cost
+
+    def fields(self) -> dict[str, Any]:
+        """The columns of the session and `usage`, its rows per model; empty if nothing was added."""
+        rows = list(self._models.values())
+        if not rows:
+            return {}
+        sums = {name: sum(row[name] for row in rows) for name in (*_TOKEN_FIELDS, "api_call_count")}
+        costs = [row["estimated_cost_usd"] for row in rows if "estimated_cost_usd" in row]
+        return {**sums, "usage": rows} | ({"estimated_cost_usd": sum(costs)} if costs else {})
 
 
 class TranscriptBuilder:
@@ -25,6 +55,7 @@ class TranscriptBuilder:
         self.messages: list[Message] = []
         self.records: list[tuple[str, str]] = []
         self.warnings: list[str] = []
+        self.usage = ImportedUsage()
         self.clock = start  # the time of the latest message, for records without a time
         self._native_ids: set[str] = set()
         self._tools: dict[str, str] = {}
@@ -64,6 +95,21 @@ class TranscriptBuilder:
         """Marks the messages from index `start` on as undone by the person."""
         undone = (replace(message, active=False, compacted=False) for message in self.messages[start:])
         self.messages = [*self.messages[:start], *undone]
+
+    def build(self, native_id: str, fields: Mapping[str, Any], file: JsonLinesFile | None = None) -> Transcript:
+        """Returns the transcript; `fields` are completed by the usage, and `file` adds its unreadable lines."""
+        return Transcript(
+            native_id=native_id,
+            fields={**fields, **self.usage.fields()},
+            messages=self.messages,
+            records=[*self.records, *(file.unreadable if file else ())],
+            warnings=(*(file.warnings if file else ()), *self.warnings),
+        )
+
+
+def to_count(value: Any) -> int:
+    """A token count; 0 if the value is missing or implausible."""
+    return int(value) if isinstance(value, int | float) and 0 <= value < _MAX_TOKENS else 0
 
 
 def to_seconds(moment: Any) -> float:

@@ -26,6 +26,7 @@ from sojourn.importers.transcript_builder import (
     as_mapping,
     as_parts,
     as_text,
+    join_lines,
     to_content,
     to_extra,
     to_json,
@@ -59,16 +60,17 @@ def add_record(builder: TranscriptBuilder, line: JsonLine, *, is_subagent: bool)
     elif kind == "assistant":
         _add_assistant_message(builder, record, native)
     elif kind == "system" and isinstance(record.get("content"), str) and record["content"].strip():
-        builder.add(_to_message("system", record, native, content=record["content"], extra=to_extra(record, _SYSTEM)))
+        builder.add(
+            _to_message(
+                "system", record, native, content=record["content"], extra=to_extra(record, _ENVELOPE | {"content"})
+            )
+        )
     elif kind == "attachment":
         _add_queued_prompt(builder, record, native)
     if record.get("subtype") == "compact_boundary":
         kept = _find_preserved(record, builder.messages)
         builder.mark_compacted(lambda message: message.native_id == native or _get_record_id(message) in kept)
     return len(builder.messages) > before
-
-
-_SYSTEM = _ENVELOPE | {"content"}
 
 
 def _to_message(role: str, record: dict[str, Any], native: str, **fields: Any) -> Message:
@@ -100,7 +102,7 @@ def _is_automatic(record: dict[str, Any]) -> bool:
 
 
 def _choose_role(block: Any, is_automatic: bool) -> str:
-    if isinstance(block, dict) and block.get("type") == "tool_result":
+    if as_mapping(block).get("type") == "tool_result":
         return "tool"
     text = block.get("text") if isinstance(block, dict) else block
     if is_automatic or (isinstance(text, str) and _AUTOMATIC_TEXT.match(text) and not _ARGUMENTS.search(text)):
@@ -123,10 +125,8 @@ def _to_tool_message(record: dict[str, Any], block: dict[str, Any], native: str,
 
 def _add_assistant_message(builder: TranscriptBuilder, record: dict[str, Any], native: str) -> None:
     inner, blocks = as_mapping(record.get("message")), list_blocks(record)
-    calls = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
-    reasoning = [
-        block for block in blocks if isinstance(block, dict) and block.get("type") in ("thinking", "redacted_thinking")
-    ]
+    calls = [block for block in blocks if as_mapping(block).get("type") == "tool_use"]
+    reasoning = [block for block in blocks if as_mapping(block).get("type") in ("thinking", "redacted_thinking")]
     texts = [block for block in blocks if block not in calls and block not in reasoning]
     if not blocks:
         return
@@ -136,17 +136,13 @@ def _add_assistant_message(builder: TranscriptBuilder, record: dict[str, Any], n
             record,
             native,
             **to_content(texts),
-            reasoning="\n".join(filter(None, (as_text(block.get("thinking")) for block in reasoning))) or None,
+            reasoning=join_lines(block.get("thinking") for block in reasoning),
             reasoning_details=to_json(reasoning) if reasoning else None,
             finish_reason=as_text(inner.get("stop_reason")),
-            extra=to_extra(record | {"message": None} | _more(inner), _ENVELOPE),
+            extra=to_extra(record | {key: inner[key] for key in inner if key not in _MESSAGE}, _ENVELOPE),
         ),
         [_to_tool_call(block) for block in calls],
     )
-
-
-def _more(inner: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in inner.items() if key not in _MESSAGE}
 
 
 def _to_tool_call(block: dict[str, Any]) -> ToolCall:

@@ -14,6 +14,7 @@ from sojourn.importers.transcript_builder import (
     as_list,
     as_mapping,
     as_text,
+    join_lines,
     join_texts,
     to_content,
     to_extra,
@@ -37,11 +38,8 @@ def add_item(builder: TranscriptBuilder, item: dict[str, Any], native: str, mome
     if kind == "reasoning":
         return _add_reasoning(builder, item, native, moment)
     if kind.endswith("_output"):
-        builder.add(
-            _to_message(
-                "tool", native, moment, item, tool_call_id=_get_call_id(item), **to_content(_to_output_parts(item))
-            )
-        )
+        output = to_content(_to_output_parts(item))
+        builder.add(_to_message("tool", native, moment, item, tool_call_id=_get_call_id(item), **output))
         return True
     if kind.endswith("_call"):
         builder.add(_to_message("assistant", native, moment, item), [_to_tool_call(item, native)])
@@ -77,19 +75,15 @@ def _to_message(role: str, native: str, moment: float, item: dict[str, Any], **f
 
 def _add_reasoning(builder: TranscriptBuilder, item: dict[str, Any], native: str, moment: float) -> bool:
     """Adds the summary or the text of a reasoning item; returns False for an encrypted one."""
-    reasoning = "\n".join(filter(None, (join_texts(item.get("summary")), join_texts(item.get("content")))))
-    if not reasoning:
-        return False
-    builder.add(
-        Message(
-            role="assistant",
-            native_id=native,
-            timestamp=moment,
-            reasoning=reasoning,
-            codex_reasoning_items=to_json([item]),
+    reasoning = join_lines((join_texts(item.get("summary")), join_texts(item.get("content"))))
+    if reasoning:
+        details = to_json([item])
+        builder.add(
+            Message(
+                role="assistant", native_id=native, timestamp=moment, reasoning=reasoning, codex_reasoning_items=details
+            )
         )
-    )
-    return True
+    return bool(reasoning)
 
 
 def _to_tool_call(item: dict[str, Any], native: str) -> ToolCall:

@@ -20,16 +20,17 @@ from sojourn.core.messages import Message, text_of
 from sojourn.importers.codex import items
 from sojourn.importers.jsonl import JsonLine, JsonLinesFile
 from sojourn.importers.transcript_builder import (
+    ImportedUsage,
     TranscriptBuilder,
     as_list,
     as_mapping,
     as_text,
     join_texts,
     make_title,
+    to_count,
     to_json,
     to_seconds,
 )
-from sojourn.importers.usage import ImportedUsage, to_count
 from sojourn.ports.importer import Transcript
 
 NAME = "codex"
@@ -44,22 +45,15 @@ def read_rollout(native: str, path: Path, *, name: str | None = None, archived: 
     file = JsonLinesFile(path)
     lines = list(file)
     builder = TranscriptBuilder()
-    facts = _RolloutFields(lines)
+    facts = _RolloutFields(lines, builder.usage)
     for line in lines:
         kind, payload = _unwrap_line(line)
         if not _add_line(builder, facts, line, kind, payload):
             builder.add_record(kind, line.text)
     prompt = next((text_of(message) for message in builder.messages if message.role == "user"), "")
     started = facts.started or (builder.messages[0].timestamp if builder.messages else 0.0)
-    fields = facts.fields | facts.usage.fields()
-    fields |= {"title": name or make_title(prompt), "archived": int(archived), "started_at": started}
-    return Transcript(
-        native_id=native,
-        fields=fields,
-        messages=builder.messages,
-        records=[*builder.records, *file.unreadable],
-        warnings=(*file.warnings, *builder.warnings),
-    )
+    own = {"title": name or make_title(prompt), "archived": int(archived), "started_at": started}
+    return builder.build(native, facts.fields | own, file)
 
 
 def _unwrap_line(line: JsonLine) -> tuple[str, dict[str, Any]]:
@@ -77,9 +71,9 @@ def _unwrap_line(line: JsonLine) -> tuple[str, dict[str, Any]]:
 class _RolloutFields:
     """Collects the fields of the session, the texts of its items, and the texts that the person typed."""
 
-    def __init__(self, lines: list[JsonLine]) -> None:
+    def __init__(self, lines: list[JsonLine], usage: ImportedUsage) -> None:
         self.fields: dict[str, Any] = {"source": NAME}
-        self.usage = ImportedUsage()
+        self._usage = usage
         self.started = 0.0
         self.item_texts: set[str] = set()
         self.typed_texts: set[str] = set()
@@ -121,7 +115,7 @@ class _RolloutFields:
             return
         self._total = total
         cached = to_count(last.get("cached_input_tokens"))
-        self.usage.add(
+        self._usage.add(
             self.fields.get("model") or "",
             provider=self.fields.get("billing_provider") or "",
             input_tokens=to_count(last.get("input_tokens")) - cached,

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sojourn.importers.opencode import v1, v2
+from sojourn.importers.opencode.messages import add_v1_rows, add_v2_rows
 from sojourn.importers.opencode.rows import MessageRow, SessionBuilder, SessionRow
-from sojourn.importers.sqlite_reader import ForeignDb, list_columns, list_tables
+from sojourn.importers.sqlite_reader import ForeignDb, list_columns, list_tables, query_rows
 from sojourn.importers.transcript_builder import to_seconds
 from sojourn.text.escape import from_bytes, to_bytes
 
@@ -52,7 +52,7 @@ def _list_sessions(db: sqlite3.Connection) -> Iterator[tuple[SessionRow, str]]:
         if not has >= _NEEDED:
             continue
         head = ", ".join(name for name in _HEAD if name in has)
-        for values in _query_rows(db, f"SELECT {head} FROM {table} ORDER BY time_created, id"):
+        for values in query_rows(db, f"SELECT {head} FROM {table} ORDER BY time_created, id"):
             row = SessionRow(id=str(values["id"]), values=values)
             if row.id not in seen:
                 seen.add(row.id)
@@ -72,20 +72,13 @@ def _count_messages(db: sqlite3.Connection, table: str) -> dict[str, tuple[int, 
     return {str(row[0]): (row[1], row[2]) for row in rows}
 
 
-def _query_rows(db: sqlite3.Connection, query: str, *values: Any) -> Iterator[dict[str, Any]]:
-    cursor = db.execute(query, values)
-    names = [str(column[0]) for column in cursor.description]
-    for row in cursor:
-        yield dict(zip(names, row, strict=True))
-
-
 def _read_session(db: sqlite3.Connection, native: str) -> SessionBuilder | None:
     there = list_tables(db)
     found = [
         values
         for table in _SESSION_TABLES
         if list_columns(db, table) >= _NEEDED
-        for values in _query_rows(db, f"SELECT * FROM {table} WHERE id = ?", native)
+        for values in query_rows(db, f"SELECT * FROM {table} WHERE id = ?", native)
     ]
     if not found:
         return None
@@ -95,21 +88,21 @@ def _read_session(db: sqlite3.Connection, native: str) -> SessionBuilder | None:
     if newer:
         copied, until = {row.id for row in newer}, max(to_seconds(row.created) for row in newer)
         older = [row for row in older if row.id not in copied and to_seconds(row.created) > until]
-    v2.add_rows(into, newer)
-    v1.add_rows(into, older)
+    add_v2_rows(into, newer)
+    add_v1_rows(into, older)
     return into
 
 
 def _find_worktree(db: sqlite3.Connection, session: dict[str, Any], there: set[str]) -> Any:
     if "project" not in there or not session.get("project_id"):
         return None
-    rows = _query_rows(db, "SELECT * FROM project WHERE id = ?", session["project_id"])
+    rows = query_rows(db, "SELECT * FROM project WHERE id = ?", session["project_id"])
     return next((row.get("worktree") for row in rows if row.get("vcs")), None)
 
 
 def _read_v2_rows(db: sqlite3.Connection, native: str) -> Iterator[MessageRow]:
     query = "SELECT id, type, time_created, data FROM session_message WHERE session_id = ? ORDER BY seq, id"
-    for row in _query_rows(db, query, native):
+    for row in query_rows(db, query, native):
         yield MessageRow(id=str(row["id"]), kind=str(row["type"]), created=row["time_created"], data=str(row["data"]))
 
 
@@ -117,11 +110,11 @@ def _read_v1_rows(db: sqlite3.Connection, native: str) -> Iterator[MessageRow]:
     parts: dict[str, list[tuple[str, str]]] = {}
     key = "session_id = ?" if "session_id" in list_columns(db, "part") else "message_id IN (%s)"
     inner = "SELECT id FROM message WHERE session_id = ?"
-    for row in _query_rows(
+    for row in query_rows(
         db, f"SELECT id, message_id, data FROM part WHERE {key.replace('%s', inner)} ORDER BY id", native
     ):
         parts.setdefault(str(row["message_id"]), []).append((str(row["id"]), str(row["data"])))
     query = "SELECT id, time_created, data FROM message WHERE session_id = ? ORDER BY time_created, id"
-    for row in _query_rows(db, query, native):
+    for row in query_rows(db, query, native):
         own = str(row["id"])
         yield MessageRow(id=own, created=row["time_created"], data=str(row["data"]), parts=tuple(parts.get(own, ())))
