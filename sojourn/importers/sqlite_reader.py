@@ -168,36 +168,26 @@ def _decode_name(raw: bytes | str) -> str:
     return raw.decode() if isinstance(raw, bytes) else raw
 
 
-class OpenFiles:
-    """Reads single bytes of database files and keeps each file open for as long as it exists.
-
-    Closing *any* descriptor of a file releases all POSIX locks this process holds on it, including those of SQLite's
-    own connections: another program could then checkpoint or truncate the log while they read.
-    """
-
-    def __init__(self) -> None:
-        self._descriptors: dict[tuple[int, int], int] = {}
-
-    def read(self, path: Path, size: int, offset: int) -> bytes:
-        found = path.stat()
-        descriptor = self._descriptors.get((found.st_dev, found.st_ino))
-        return os.pread(self._open(path) if descriptor is None else descriptor, size, offset)
-
-    def _open(self, path: Path) -> int:
-        for identity, one in list(self._descriptors.items()):
-            if not os.fstat(one).st_nlink and self._descriptors.pop(identity, None) is not None:
-                os.close(one)  # the file was deleted: no lock on it matters
-        descriptor = os.open(path, os.O_RDONLY)
-        found = os.fstat(descriptor)
-        self._descriptors[found.st_dev, found.st_ino] = descriptor
-        return descriptor
-
-
-open_files = OpenFiles()  # one per process, because POSIX locks belong to the process
+# The files opened by `_is_wal_database`, by device and inode; each stays open for as long as it exists. Closing *any*
+# descriptor of a file releases all POSIX locks this process holds on it, including those of SQLite's own connections:
+# another program could then checkpoint or truncate the log while they read.
+_descriptors: dict[tuple[int, int], int] = {}
 
 
 def _is_wal_database(path: Path) -> bool:
-    return open_files.read(path, 2, 18) == b"\x02\x02"
+    found = path.stat()
+    descriptor = _descriptors.get((found.st_dev, found.st_ino))
+    return os.pread(_open_forever(path) if descriptor is None else descriptor, 2, 18) == b"\x02\x02"
+
+
+def _open_forever(path: Path) -> int:
+    for identity, one in list(_descriptors.items()):
+        if not os.fstat(one).st_nlink and _descriptors.pop(identity, None) is not None:
+            os.close(one)  # the file was deleted: no lock on it matters
+    descriptor = os.open(path, os.O_RDONLY)
+    found = os.fstat(descriptor)
+    _descriptors[found.st_dev, found.st_ino] = descriptor
+    return descriptor
 
 
 def _read_state(path: Path, log: Path | None) -> tuple[int, ...]:

@@ -65,12 +65,10 @@ def _add_prompt(into: SessionBuilder, row: MessageRow, data: dict[str, Any], par
     into.model = as_text(model.get("modelID")) or into.model
     into.provider = as_text(model.get("providerID")) or into.provider
     own, extra = row.id, to_extra(data, _PROMPT_V1)
-    for role, parts_of_role in (("user", typed), ("system", added)):
-        if parts_of_role:
+    for role, content in (("user", typed), ("system", added)):
+        if content:
             moment = get_created_at(data, row)
-            into.builder.add(
-                Message(role=role, native_id=own, timestamp=moment, extra=extra, **to_content(parts_of_role))
-            )
+            into.builder.add(Message(role=role, native_id=own, timestamp=moment, extra=extra, **to_content(content)))
             own, extra = f"{row.id}:added", None
     if not typed and not added:
         into.builder.add_record("message", row.data)
@@ -137,18 +135,18 @@ def _add_message(into: SessionBuilder, row: MessageRow, data: dict[str, Any]) ->
     if row.kind == "shell":
         output = data.get("output")
         text = f"$ {data.get('command')}\n{output if isinstance(output, str) else to_json(output or '')}"
-    said = [*as_parts(text), *as_list(files)]
-    if said:
+    content = [*as_parts(text), *as_list(files)]
+    if content:
         into.builder.add(
             Message(
                 role="user" if row.kind == "user" else "system",
                 native_id=row.id,
                 timestamp=get_created_at(data, row),
                 extra=to_extra(data, _MESSAGE_V2),
-                **to_content(said),
+                **to_content(content),
             )
         )
-    return bool(said)
+    return bool(content)
 
 
 def _add_compaction(into: SessionBuilder, row: MessageRow, data: dict[str, Any]) -> None:
