@@ -60,25 +60,22 @@ class TranscriptBuilder:
         self._native_ids: set[str] = set()
         self._tools: dict[str, str] = {}
 
-    def add(self, message: Message, calls: Sequence[ToolCall] = ()) -> None:
-        """Appends a message. A tool result gets the name of the tool that was called."""
-        self.clock = message.timestamp or self.clock
+    def add(
+        self, role: str, native_id: str, timestamp: float, *, calls: Sequence[ToolCall] = (), **fields: Any
+    ) -> None:
+        """Appends a message with these fields. A tool result gets the name of the tool that was called."""
+        self.clock = timestamp or self.clock
         if calls:
             self._tools.update((call.id, call.name) for call in calls)
-            message = replace(message, tool_calls=dump_calls(calls))
-        if message.role == "tool" and not message.tool_name:
-            message = replace(message, tool_name=self._tools.get(message.tool_call_id or ""))
-        self.messages.append(
-            replace(message, native_id=self._make_unique_id(message.native_id or ""), timestamp=self.clock)
-        )
-
-    def _make_unique_id(self, native: str) -> str:
-        number, own = 1, native
-        while own in self._native_ids:
+            fields["tool_calls"] = dump_calls(calls)
+        if role == "tool":
+            fields["tool_name"] = self._tools.get(fields.get("tool_call_id") or "")
+        number, unique_id = 1, native_id
+        while unique_id in self._native_ids:
             number += 1
-            own = f"{native}#{number}"
-        self._native_ids.add(own)
-        return own
+            unique_id = f"{native_id}#{number}"
+        self._native_ids.add(unique_id)
+        self.messages.append(Message(role=role, native_id=unique_id, timestamp=self.clock, **fields))
 
     def add_record(self, kind: str, text: str) -> None:
         """Stores a record that is not a message, unchanged."""

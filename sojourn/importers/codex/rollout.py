@@ -16,7 +16,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from sojourn.core.messages import Message, text_of
+from sojourn.core.messages import text_of
 from sojourn.importers.codex import items
 from sojourn.importers.jsonl import JsonLine, JsonLinesFile
 from sojourn.importers.transcript_builder import (
@@ -168,7 +168,7 @@ class _RolloutReader:
         repeated = {(items.get_role(one), items.get_text(one)) for one in as_list(kept) if isinstance(one, dict)}
         self.builder.mark_compacted(lambda message: (message.role, text_of(message)) in repeated)
         if summary := as_text(payload.get("message")):
-            self.builder.add(Message(role="system", native_id=native, timestamp=moment, content=summary))
+            self.builder.add("system", native, moment, content=summary)
         return not kept and bool(summary)
 
     def _add_event(self, event: dict[str, Any], native: str, moment: float) -> bool:
@@ -178,15 +178,11 @@ class _RolloutReader:
         elif kind == "thread_rolled_back":
             self._roll_back(to_count(event.get("num_turns")))
         elif (typed := _get_typed_text(event)) and typed not in self._item_texts and int(native) < self._last_item_line:
-            self.builder.add(
-                Message(role="user", native_id=native, timestamp=moment, content=typed)
-            )  # never sent to the model
+            self.builder.add("user", native, moment, content=typed)  # never sent to the model
             return True
         failure = event if kind in ("error", "stream_error") else as_mapping(event.get("error"))
         if why := as_text(failure.get("message")):
-            self.builder.add(
-                Message(role="system", native_id=native, timestamp=moment, content=why, finish_reason="error")
-            )
+            self.builder.add("system", native, moment, content=why, finish_reason="error")
             return False
         return kind in _REPEATED or _get_event_text(event) in self._item_texts
 

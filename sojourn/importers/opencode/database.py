@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +37,15 @@ class OpencodeDatabase:
     def close(self) -> None:
         self._db.close()
 
-    def sessions(self) -> list[tuple[SessionRow, str]]:
-        """Each session with its fingerprint; reads only indexes and a few columns."""
+    def sessions(self) -> list[SessionRow]:
+        """All sessions with their fingerprints; reads only indexes and a few columns."""
         return self._db.query(lambda db: list(_list_sessions(db)))
 
     def read_session(self, native: str) -> SessionBuilder | None:
         return self._db.query(lambda db: _read_session(db, native))
 
 
-def _list_sessions(db: sqlite3.Connection) -> Iterator[tuple[SessionRow, str]]:
+def _list_sessions(db: sqlite3.Connection) -> Iterator[SessionRow]:
     counts = {table: _count_messages(db, table) for table in _MESSAGE_TABLES}
     seen: set[str] = set()
     for table in _SESSION_TABLES:
@@ -57,7 +58,7 @@ def _list_sessions(db: sqlite3.Connection) -> Iterator[tuple[SessionRow, str]]:
             if row.id not in seen:
                 seen.add(row.id)
                 counted = [counts[name].get(row.id) for name in _MESSAGE_TABLES]
-                yield row, _hash_facts(*values.values(), *counted, row.is_settled())
+                yield replace(row, fingerprint=_hash_facts(*values.values(), *counted, row.is_settled()))
 
 
 def _hash_facts(*facts: Any) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Any
 
-from sojourn.core.messages import Message
 from sojourn.importers.opencode.rows import MessageRow, SessionBuilder, get_created_at, get_error_text
 from sojourn.importers.transcript_builder import (
     as_list,
@@ -67,8 +66,7 @@ def _add_prompt(into: SessionBuilder, row: MessageRow, data: dict[str, Any], par
     own, extra = row.id, to_extra(data, _PROMPT_V1)
     for role, content in (("user", typed), ("system", added)):
         if content:
-            moment = get_created_at(data, row)
-            into.builder.add(Message(role=role, native_id=own, timestamp=moment, extra=extra, **to_content(content)))
+            into.builder.add(role, own, get_created_at(data, row), extra=extra, **to_content(content))
             own, extra = f"{row.id}:added", None
     if not typed and not added:
         into.builder.add_record("message", row.data)
@@ -95,9 +93,7 @@ def _add_v1_answer(
         summary = join_lines(part.get("text") for part in shown if part["type"] == "text")
         if summary and not data.get("error"):
             into.builder.mark_compacted()
-            into.builder.add(
-                Message(role="system", native_id=data["parentID"], timestamp=get_created_at(data, row), content=summary)
-            )
+            into.builder.add("system", data["parentID"], get_created_at(data, row), content=summary)
             return
     into.add_answer(row, data, shown)
     if not shown and not data.get("error"):
@@ -137,15 +133,8 @@ def _add_message(into: SessionBuilder, row: MessageRow, data: dict[str, Any]) ->
         text = f"$ {data.get('command')}\n{output if isinstance(output, str) else to_json(output or '')}"
     content = [*as_parts(text), *as_list(files)]
     if content:
-        into.builder.add(
-            Message(
-                role="user" if row.kind == "user" else "system",
-                native_id=row.id,
-                timestamp=get_created_at(data, row),
-                extra=to_extra(data, _MESSAGE_V2),
-                **to_content(content),
-            )
-        )
+        role, extra = "user" if row.kind == "user" else "system", to_extra(data, _MESSAGE_V2)
+        into.builder.add(role, row.id, get_created_at(data, row), extra=extra, **to_content(content))
     return bool(content)
 
 
@@ -154,14 +143,7 @@ def _add_compaction(into: SessionBuilder, row: MessageRow, data: dict[str, Any])
     summary = as_text(data.get("summary"))
     if data.get("status", "completed") == "completed" and summary:
         into.builder.mark_compacted()
-        into.builder.add(
-            Message(
-                role="system",
-                native_id=row.id,
-                timestamp=get_created_at(data, row),
-                content=summary,
-                extra=to_extra(data, ("time", "summary", "sessionID")),
-            )
-        )
+        extra = to_extra(data, ("time", "summary", "sessionID"))
+        into.builder.add("system", row.id, get_created_at(data, row), content=summary, extra=extra)
     else:
         into.builder.add_record("compaction", row.data)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from sojourn.core.messages import Message, ToolCall
+from sojourn.core.messages import ToolCall
 from sojourn.importers.jsonl import parse_object
 from sojourn.importers.transcript_builder import (
     TranscriptBuilder,
@@ -54,6 +54,12 @@ class SessionRow:
 
     id: str
     values: dict[str, Any] = field(default_factory=dict)
+    fingerprint: str = ""
+    problem: str = ""  # why it cannot be read
+
+    @property
+    def began(self) -> float:
+        return to_seconds(self.values.get("time_created"))
 
     @property
     def updated(self) -> float:
@@ -69,7 +75,7 @@ class SessionBuilder:
 
     def __init__(self, session: SessionRow) -> None:
         self.session = session
-        self.builder = TranscriptBuilder(to_seconds(session.values.get("time_created")))
+        self.builder = TranscriptBuilder(session.began)
         self.model = self.provider = ""
 
     def parse_row(self, text: str, kind: str, own: str) -> dict[str, Any] | None:
@@ -111,28 +117,22 @@ class SessionBuilder:
         failed = get_error_text(data.get("error"))
         finish = as_text(data.get("finish")) or ("error" if failed else None)
         if not parts and failed:
-            self.builder.add(
-                Message(
-                    role="system", content=failed, native_id=row.id, timestamp=moment, finish_reason=finish, extra=extra
-                )
-            )
+            self.builder.add("system", row.id, moment, content=failed, finish_reason=finish, extra=extra)
             return
         for step in _split_steps(parts):
             texts = [text for part in step if part["type"] == "text" and (text := as_text(part.get("text")))]
             reasoning = [part for part in step if part["type"] == "reasoning"]
             tools = [part for part in step if part["type"] == "tool"]
             self.builder.add(
-                Message(
-                    role="assistant",
-                    native_id=row.id,
-                    timestamp=moment,
-                    extra=extra,
-                    finish_reason=finish,
-                    **to_content([to_text_part(text) for text in texts]),
-                    reasoning=join_lines(part.get("text") for part in reasoning),
-                    reasoning_details=to_json(reasoning) if any(part.get("metadata") for part in reasoning) else None,
-                ),
-                [_to_tool_call(part) for part in tools],
+                "assistant",
+                row.id,
+                moment,
+                calls=[_to_tool_call(part) for part in tools],
+                extra=extra,
+                finish_reason=finish,
+                **to_content([to_text_part(text) for text in texts]),
+                reasoning=join_lines(part.get("text") for part in reasoning),
+                reasoning_details=to_json(reasoning) if any(part.get("metadata") for part in reasoning) else None,
             )
             extra = None
             for part in tools:
@@ -144,14 +144,12 @@ class SessionBuilder:
             return  # the call has no result
         times = as_mapping(state.get("time")) or as_mapping(part.get("time"))
         self.builder.add(
-            Message(
-                role="tool",
-                native_id=f"{row.id}:{get_call_id(part)}",
-                tool_call_id=get_call_id(part),
-                timestamp=to_seconds(times.get("end") or times.get("completed")),
-                **to_content(_to_output_parts(state)),
-                extra=to_extra(state | {"is_error": state["status"] == "error" or None}, _STATE),
-            )
+            "tool",
+            f"{row.id}:{get_call_id(part)}",
+            to_seconds(times.get("end") or times.get("completed")),
+            tool_call_id=get_call_id(part),
+            **to_content(_to_output_parts(state)),
+            extra=to_extra(state | {"is_error": state["status"] == "error" or None}, _STATE),
         )
 
     def build(self) -> Transcript:
@@ -170,7 +168,7 @@ class SessionBuilder:
             "git_repo_root": as_text(values.get("worktree")),
             "model": self.model or as_text(model.get("id")),
             "billing_provider": self.provider or None,
-            "started_at": to_seconds(values.get("time_created")),
+            "started_at": self.session.began,
             "archived": int(bool(values.get("time_archived"))),
             "extra": to_json({name: values[name] for name in known if values.get(name)}),
         }
