@@ -80,13 +80,10 @@ class SessionAggregate:
             return
         holder, value = self._bests[at]
         now = record.contribution.values[at]
-        if holder.facts.id == record.facts.id:
-            if now > value or (now == value and holder.facts.order == record.facts.order):
-                self._bests[at] = record, now
-            else:
-                del self._bests[at]
-        elif now > value or (now == value and record.facts.order < holder.facts.order):
+        if (-now, record.facts.order) <= (-value, holder.facts.order):
             self._bests[at] = record, now
+        elif holder.facts.id == record.facts.id:
+            del self._bests[at]
 
     def _best(self, at: int) -> _Best | None:
         """The largest value of a column; searched for among all sessions only if it is not known."""

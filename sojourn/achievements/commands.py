@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,10 +68,9 @@ def achievements(context: click.Context, home: Path | None, full: bool, as_json:
 @_json
 @click.option("--limit", default=10, show_default=True, help="How many receipts to show.")
 @click.option("--after", default="", metavar="PLACE", help="Go on after this place (`next` of the JSON form).")
-@click.pass_context
-def explain(context: click.Context, badge: str, home: Path | None, as_json: bool, limit: int, after: str) -> None:
+@click.pass_obj
+def explain(cli: CliContext, badge: str, home: Path | None, as_json: bool, limit: int, after: str) -> None:
     """What a badge counts, and the messages that made it move."""
-    cli: CliContext = context.obj
     with _open_scans(cli, home) as scans:
         if badge not in {one.id for one in scans.book.achievements}:
             raise NotFound(f'There is no badge "{badge}".', hint="`sojourn achievements --json` has their ids.")
@@ -107,16 +106,12 @@ def uninstall_hermes_plugin(cli: CliContext, hermes_home: Path | None, yes: bool
 
 @achievements.command("answer-hermes", hidden=True)
 @click.option("--hermes-home", type=click.Path(path_type=Path), required=True)
-@click.pass_context
-def answer_hermes(context: click.Context, hermes_home: Path) -> None:
+@click.pass_obj
+def answer_hermes(cli: CliContext, hermes_home: Path) -> None:
     """Answers the plugin inside a Hermes dashboard: one request per line in, one answer per line out."""
-    cli: CliContext = context.obj
     folder = hermes_home / "plugins" / "hermes-achievements"
-    scans = open_hermes_scans(cli.app, hermes_home, folder=folder, gentle=True)
-    try:
+    with closing(open_hermes_scans(cli.app, hermes_home, folder=folder, gentle=True)) as scans:
         serve_lines(AchievementsService(scans), sys.stdin.buffer, sys.stdout.buffer)
-    finally:
-        scans.close()
 
 
 # -- parts ---------------------------------------------------------------------

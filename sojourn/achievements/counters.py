@@ -71,7 +71,7 @@ class LineCounter:
     def _swallowed(self, hits: Hits) -> list[tuple[int, int, int]]:
         found = list[tuple[int, int, int]]()
         if hits.ends[self.head] and hits.ends[self.last]:
-            small, size = hits.get_lowered(), hits.lengths[self.head] or 0
+            small, size = hits.lowered, hits.lengths[self.head] or 0
             for start, stop in find_first_in_lines(hits, self.head):
                 for text, between in self.tails.items():
                     last = small.rfind(text, start + size, stop)

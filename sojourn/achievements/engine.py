@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from sojourn.achievements.pattern_syntax import PatternToken
@@ -17,7 +18,7 @@ PATH_STARTS = (b"/home/", b"/mnt/", b"./", b"~")
 FOLDS = ((b"\xc4\xb0", b"i"), (b"\xc4\xb1", b"i"), (b"\xc5\xbf", b"s"), (b"\xe2\x84\xaa", b"k"))
 
 
-@dataclass(slots=True)
+@dataclass
 class Hits:
     """All hits in a text, overlapping or not.
 
@@ -33,13 +34,11 @@ class Hits:
     paths: list[int]
     folds: bool
     stops: list[int] = field(default_factory=list)  # where each message of the text ends
-    lowered: bytes | None = None
 
-    def get_lowered(self) -> bytes:
-        """The text with ASCII letters lower-cased; computed once."""
-        if self.lowered is None:
-            self.lowered = self.data.lower()
-        return self.lowered
+    @cached_property
+    def lowered(self) -> bytes:
+        """The text with ASCII letters lower-cased."""
+        return self.data.lower()
 
     def spans(self, number: int) -> list[tuple[int, int]]:
         length = self.lengths[number]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sojourn.achievements.aggregate import SessionAggregate, is_local_model, is_weekend_and_night
@@ -14,7 +15,7 @@ from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session_cache import CacheRecord
 from sojourn.achievements.session_scanner import SessionScanner
 from sojourn.achievements.snapshot import find_titles
-from sojourn.core.badges import Achievement, MetricRule
+from sojourn.core.badges import Achievement
 from sojourn.core.errors import BadInput
 from sojourn.ports.history import History, RawMessage, SessionFacts
 
@@ -111,7 +112,7 @@ class _Highlighter:
     """Finds the matches of some fields in the rows of one session."""
 
     def __init__(self, book: RuleBook, wanted: tuple[str, ...], rows: Sequence[RawMessage]) -> None:
-        rules = tuple(_without_gates(rule) for rule in book.metrics if rule.key in wanted)
+        rules = tuple(replace(rule, gates=()) for rule in book.metrics if rule.key in wanted)
         planned = build_plan(rules)
         self._rows, self._wanted, self._plan = rows, wanted, planned
         self._scanner = SessionScanner(book, planned, PlainEngine(planned))
@@ -154,10 +155,6 @@ class _Highlighter:
         found: set[bytes] = set()
         self._scanner.search(self._scanner.read([self._rows[at]]), found)
         return sorted(path.decode("utf-8", "replace") for path in found)
-
-
-def _without_gates(rule: MetricRule) -> MetricRule:
-    return MetricRule(key=rule.key, pattern=rule.pattern, mode=rule.mode)
 
 
 def _split(data: bytes, stops: Sequence[int]) -> list[bytes]:

@@ -200,15 +200,8 @@ class ScanJob:
 
 
 def _build_meta(mode: str, done: int, *, expected: int) -> dict[str, Any]:
-    return {
-        "mode": mode,
-        "sessions_total": done,
-        "sessions_rescanned": 0,
-        "sessions_reused": 0,
-        "sessions_scanned_so_far": done,
-        "sessions_expected_total": expected,
-        "error": None,
-    }
+    counts = {"sessions_total": done, "sessions_scanned_so_far": done, "sessions_expected_total": expected}
+    return {"mode": mode, **counts, "sessions_rescanned": 0, "sessions_reused": 0, "error": None}
 
 
 def _build_result_meta(result: ScanResult, aggregate: SessionAggregate) -> dict[str, Any]:

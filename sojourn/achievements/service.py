@@ -30,15 +30,9 @@ _SNAPSHOT_KEYS = (
     "generated_at",
 )
 _EMPTY_META: Mapping[str, Any] = {
-    "sessions_total": 0,
-    "sessions_rescanned": 0,
-    "sessions_reused": 0,
-    "sessions_scanned_so_far": 0,
-    "sessions_expected_total": 0,
+    **dict.fromkeys(("sessions_total", "sessions_rescanned", "sessions_reused", "sessions_scanned"), 0),
+    **dict.fromkeys(("sessions_scanned_so_far", "sessions_expected_total", "messages_scanned", "malformed_rows"), 0),
     "duration_ms": None,
-    "sessions_scanned": 0,
-    "messages_scanned": 0,
-    "malformed_rows": 0,
     "damaged_sessions": [],
 }
 

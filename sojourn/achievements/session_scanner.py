@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 from typing import Any
 
@@ -15,8 +16,6 @@ from sojourn.achievements.pattern_syntax import parse_pattern, to_re
 from sojourn.achievements.plan import Plan
 from sojourn.achievements.rules import RuleBook
 from sojourn.ports.history import RawMessage
-
-_encode = json.JSONEncoder().encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class SessionScanner:
         }
         self._conditional = [one.rule for one in plan.rules if one.rule.gates or one.rule.mode == "exists"]
         self.read = MessageReader().read
-        self._rules_by_tool: dict[str, tuple[str, ...]] = {}  # tool name → keys of the rules it counts for
+        self._rules_of_tool = cache(self._find_rules_of_tool)
 
     def contribution(self, rows: Sequence[RawMessage]) -> Contribution:
         """Counts all rows of one session."""
@@ -115,26 +114,24 @@ class SessionScanner:
     def _count_tools(self, sequence: dict[str, int]) -> dict[str, int]:
         counts: dict[str, int] = {}
         for name, times in sequence.items():
-            for key in self._rules_by_tool.get(name) or self._find_rules_of_tool(name):
+            for key in self._rules_of_tool(name):
                 counts[key] = counts.get(key, 0) + times
         return counts
 
     def _find_rules_of_tool(self, name: str) -> tuple[str, ...]:
         """The keys of the rules a tool name counts for; twice if two patterns of a rule match."""
         lower = name.lower()
-        marks = tuple(
+        return tuple(
             planned.rule.key
             for planned in self._plan.rules
             for tool in planned.tools
             if any(needle in lower for needle in tool.needles)
         )
-        self._rules_by_tool[name] = marks
-        return marks
 
 
 def _encode_calls(calls: Any, reading: SessionContent) -> bytes:
     try:
-        return _encode(calls).encode()
+        return json.dumps(calls).encode()
     except RecursionError:  # nested too deeply for the encoder
         reading.problems += 1
         return b""

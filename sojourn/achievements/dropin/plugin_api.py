@@ -12,7 +12,6 @@ import json
 import subprocess
 import threading
 from pathlib import Path
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
@@ -71,8 +70,7 @@ class Helper:
 
 
 def _problem(detail: str) -> bytes:
-    said: dict[str, Any] = {"title": "Achievements are not available", "status": 503, "detail": detail}
-    return json.dumps(said).encode()
+    return json.dumps({"title": "Achievements are not available", "status": 503, "detail": detail}).encode()
 
 
 helper = Helper()
