@@ -83,12 +83,12 @@ def _build_settings(app: HasSettings, inherited: Path | None = None, *, gentle: 
 _LOCK_WAIT_SECONDS = 30.0  # a running scan may be writing about that very session
 
 
-def erase_session(app: HasStore, session: SessionId) -> list[str]:
+def erase_session(app: PluginContext, session: SessionId) -> list[str]:
     """Removes a session from the scan documents of our own store; returns the names of the changed ones."""
-    return erase_from_documents(open_store_documents(app), session)
+    return erase_from_documents(open_store_documents(app), build_rule_book(app), session)
 
 
-def erase_from_documents(documents: DocumentStore, session: str) -> list[str]:
+def erase_from_documents(documents: DocumentStore, book: RuleBook, session: str) -> list[str]:
     lock = _acquire_lock(documents)
     try:
         changed = []
@@ -100,7 +100,7 @@ def erase_from_documents(documents: DocumentStore, session: str) -> list[str]:
         if without_session != records:
             unlocks.save(documents, without_session)
             changed.append(unlocks.NAME)
-        if SessionCache(documents, RuleBook()).remove(session):
+        if SessionCache(documents, book).remove(session):
             changed.append(session_cache.NAME)
         saved = documents.read(snapshot.NAME, lambda raw: True)
         if saved is not None and f'"{session}"'.encode() in saved:
