@@ -27,27 +27,14 @@ _SESSION_TABLES = ("session_v2", "session")
 _MESSAGE_TABLES = ("message", "session_message")
 
 
-class OpencodeDatabase:
-    """One database file, readable while opencode runs."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._db = ForeignDb(path, text_factory=from_bytes)
-
-    def close(self) -> None:
-        self._db.close()
-
-    def sessions(self) -> list[SessionRow]:
-        """All sessions with their fingerprints; reads only indexes and a few columns."""
-        return self._db.query(lambda db: list(_list_sessions(db)))
-
-    def read_session(self, native: str) -> SessionBuilder | None:
-        return self._db.query(lambda db: _read_session(db, native))
+def open_database(path: Path) -> ForeignDb:
+    return ForeignDb(path, text_factory=from_bytes)
 
 
-def _list_sessions(db: sqlite3.Connection) -> Iterator[SessionRow]:
+def list_sessions(db: sqlite3.Connection) -> list[SessionRow]:
+    """All sessions with their fingerprints; reads only indexes and a few columns."""
     counts = {table: _count_messages(db, table) for table in _MESSAGE_TABLES}
-    seen: set[str] = set()
+    found: dict[str, SessionRow] = {}
     for table in _SESSION_TABLES:
         has = list_columns(db, table)
         if not has >= _NEEDED:
@@ -55,10 +42,11 @@ def _list_sessions(db: sqlite3.Connection) -> Iterator[SessionRow]:
         head = ", ".join(name for name in _HEAD if name in has)
         for values in query_rows(db, f"SELECT {head} FROM {table} ORDER BY time_created, id"):
             row = SessionRow(id=str(values["id"]), values=values)
-            if row.id not in seen:
-                seen.add(row.id)
+            if row.id not in found:
                 counted = [counts[name].get(row.id) for name in _MESSAGE_TABLES]
-                yield replace(row, fingerprint=_hash_facts(*values.values(), *counted, row.is_settled()))
+                fingerprint = _hash_facts(*values.values(), *counted, row.is_settled())
+                found[row.id] = replace(row, fingerprint=fingerprint)
+    return list(found.values())
 
 
 def _hash_facts(*facts: Any) -> str:
@@ -73,7 +61,7 @@ def _count_messages(db: sqlite3.Connection, table: str) -> dict[str, tuple[int, 
     return {str(row[0]): (row[1], row[2]) for row in rows}
 
 
-def _read_session(db: sqlite3.Connection, native: str) -> SessionBuilder | None:
+def read_session(db: sqlite3.Connection, native: str) -> SessionBuilder | None:
     there = list_tables(db)
     found = [
         values

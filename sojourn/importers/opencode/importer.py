@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sojourn.core.errors import SourceUnreadable
-from sojourn.importers.opencode.database import OpencodeDatabase
+from sojourn.importers.opencode.database import list_sessions, open_database, read_session
 from sojourn.importers.opencode.files_v0 import FileTree
 from sojourn.importers.opencode.rows import NAME, SessionRow
 from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
@@ -26,7 +26,7 @@ class OpencodeReader:
     def __init__(self, home: Path) -> None:
         folder = home if home.is_dir() else home.parent
         paths = [home] if home.is_file() else sorted(folder.glob("opencode*.db"), key=lambda path: len(path.name))
-        self.databases = [OpencodeDatabase(path) for path in paths]
+        self.databases = [open_database(path) for path in paths]
         self._home, self._tree, self._is_folder = folder, FileTree(folder / "storage"), home.is_dir()
 
     def close(self) -> None:
@@ -42,7 +42,7 @@ class OpencodeReader:
         found: dict[str, SessionRow] = {}
         for database in self.databases:
             try:
-                rows = database.sessions()
+                rows = database.query(list_sessions)
             except SourceUnreadable as error:
                 rows = [SessionRow(id=database.path.name, problem=str(error))]
             for row in rows:
@@ -70,7 +70,7 @@ class OpencodeReader:
         gone = SourceUnreadable(f"Session {native_id} is gone from the history.", hint="It was deleted meanwhile.")
         for database in self.databases:
             try:
-                found = database.read_session(native_id)
+                found = database.query(lambda db: read_session(db, native_id))
             except SourceUnreadable as error:
                 gone = error  # another database or file may have it
                 continue
