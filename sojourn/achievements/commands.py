@@ -19,7 +19,7 @@ from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.factory import open_hermes_scans, open_store_scans
 from sojourn.achievements.hermes_plugin import HermesPlugin
 from sojourn.achievements.service import AchievementsService, serve_lines
-from sojourn.achievements.snapshot import session_rows
+from sojourn.achievements.snapshot import build_session_rows
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.app import HasSettings
 from sojourn.ports.cli import CliContext
@@ -167,7 +167,7 @@ def _to_json(scans: ScanCoordinator, shown: dict[str, Any], category: str | None
         **shown,
         "achievements": badges,
         "aggregate": snapshot.get("aggregate", {}),
-        "sessions": session_rows(scans.book, scans.records, scans.history.previews),
+        "sessions": build_session_rows(scans.book, scans.records, scans.history.previews),
     }
 
 

@@ -96,9 +96,8 @@ def _factor(rows: tuple[Sequence, ...]) -> list[_Row]:
     The order of the alternatives is lost, so only yes-or-no searches may have several rows."""
     groups: dict[tuple[PatternToken | None, ...], list[Sequence]] = {}
     for row in rows:
-        groups.setdefault(tuple(piece if isinstance(piece, PatternToken) else None for piece in row.pieces), []).append(
-            row
-        )
+        shape = tuple(piece if isinstance(piece, PatternToken) else None for piece in row.pieces)
+        groups.setdefault(shape, []).append(row)
     made: list[_Row] = []
     for group in groups.values():
         columns = [tuple(dict.fromkeys(column)) for column in zip(*(row.pieces for row in group), strict=True)]

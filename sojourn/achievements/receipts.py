@@ -118,14 +118,14 @@ class _Highlighter:
         self._scanner = SessionScanner(book, planned, PlainEngine(planned))
         reading = self._scanner.read(rows)
         hits = self._scanner.search(reading, set())
-        self._texts = _split(hits.data, hits.stops)
+        starts = [0, *(stop + 1 for stop in hits.stops)]
+        self._texts = [hits.data[start:stop] for start, stop in zip(starts, hits.stops, strict=False)]
         self._spans: dict[int, list[Span]] = {}
         for one in planned.rules:
             for counter in one.counters:
                 for start, end in counter.spans(hits):
                     at = bisect_left(hits.stops, start + 1)
-                    begins = hits.stops[at - 1] + 1 if at else 0
-                    span = start - begins, min(end, hits.stops[at]) - begins
+                    span = start - starts[at], min(end, hits.stops[at]) - starts[at]
                     self._spans.setdefault(at, []).append(span)
 
     def receipt(self, at: int) -> dict[str, Any] | None:
@@ -155,11 +155,6 @@ class _Highlighter:
         found: set[bytes] = set()
         self._scanner.search(self._scanner.read([self._rows[at]]), found)
         return sorted(path.decode("utf-8", "replace") for path in found)
-
-
-def _split(data: bytes, stops: Sequence[int]) -> list[bytes]:
-    starts = [0, *(stop + 1 for stop in stops)]
-    return [data[start:stop] for start, stop in zip(starts, stops, strict=False)]
 
 
 def _excerpt(text: bytes, spans: Sequence[Span]) -> tuple[str, list[list[int]]]:

@@ -176,7 +176,7 @@ def count_locally(
     while left:
         try:
             for session, rows in history.messages(left):
-                yield session, scanner().contribution(rows)
+                yield session, scanner().count_session(rows)
                 left = left[left.index(session) + 1 :]
             return
         except StoreCorrupt:

@@ -17,7 +17,7 @@ from sojourn.achievements.aggregate import SessionAggregate
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.receipts import find_receipts
 from sojourn.achievements.session_cache import CacheRecord
-from sojourn.achievements.snapshot import Snapshot, build_snapshot, recent_unlocks, session_badges
+from sojourn.achievements.snapshot import Snapshot, build_snapshot, list_recent_unlocks, list_session_badges
 from sojourn.core.errors import BadInput, NotFound, SojournError, StoreUnavailable
 from sojourn.ports.history import History
 
@@ -94,12 +94,12 @@ class AchievementsService:
         return self._coordinator.get_status()
 
     def recent_unlocks(self) -> list[dict[str, Any]]:
-        return recent_unlocks(self._choose_answer(None).snapshot)
+        return list_recent_unlocks(self._choose_answer(None).snapshot)
 
     def session_badges(self, session: str) -> dict[str, Any]:
         """The badges one session would earn alone; none for a session that was not counted."""
         record = self._find_record(session)
-        badges = session_badges(self._coordinator.book, record) if record is not None else []
+        badges = list_session_badges(self._coordinator.book, record) if record is not None else []
         return {"session_id": session, "badges": badges}
 
     def rescan(self, *, full: bool = False) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class SessionScanner:
         self.read = MessageReader().read
         self._rules_of_tool = cache(self._find_rules_of_tool)
 
-    def contribution(self, rows: Sequence[RawMessage]) -> Contribution:
+    def count_session(self, rows: Sequence[RawMessage]) -> Contribution:
         """Counts all rows of one session."""
         reading = self.read(rows)
         paths: set[bytes] = set()

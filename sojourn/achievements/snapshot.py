@@ -19,6 +19,7 @@ from sojourn.ports.history import SessionFacts
 
 logger = logging.getLogger(__name__)
 NAME = "scan_snapshot.json"
+_MAX_RECENT_UNLOCKS = 20
 _POLL_SECONDS = 0.5  # between checks for a snapshot of another process
 Previews = Callable[[Sequence[str]], Mapping[str, str]]
 Snapshot = dict[str, Any]
@@ -68,14 +69,14 @@ def build_snapshot(
     return snapshot, unlocks
 
 
-def session_rows(book: RuleBook, sessions: Iterable[CacheRecord], previews: Previews) -> list[dict[str, Any]]:
+def build_session_rows(book: RuleBook, sessions: Iterable[CacheRecord], previews: Previews) -> list[dict[str, Any]]:
     """All fields of all sessions, for `--json`."""
     records = list(sessions)
     titles = find_titles([record.facts for record in records], previews)
     return [build_session_row(book, record, titles[record.facts.id]) for record in records]
 
 
-def session_badges(book: RuleBook, session: CacheRecord) -> list[dict[str, Any]]:
+def list_session_badges(book: RuleBook, session: CacheRecord) -> list[dict[str, Any]]:
     """The badges this one session would earn alone."""
     found = SessionAggregate(book, [session]).totals()
     labels = book.labels
@@ -83,10 +84,10 @@ def session_badges(book: RuleBook, session: CacheRecord) -> list[dict[str, Any]]
     return [badge_to_json(badge, at, labels) for badge, at in earned if at.unlocked]
 
 
-def recent_unlocks(snapshot: Snapshot, most: int = 20) -> list[dict[str, Any]]:
+def list_recent_unlocks(snapshot: Snapshot) -> list[dict[str, Any]]:
     """Unlocked badges, newest first; among equals in catalogue order."""
     unlocked = [one for one in snapshot["achievements"] if one["unlocked"]]
-    return sorted(unlocked, key=lambda one: -(one.get("unlocked_at") or 0))[:most]
+    return sorted(unlocked, key=lambda one: -(one.get("unlocked_at") or 0))[:_MAX_RECENT_UNLOCKS]
 
 
 def _find_evidence(sessions: SessionAggregate, metric: str, previews: Previews) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from sojourn.achievements.document_store import DocumentStore
 
 NAME = "scan_status.json"
-_MAX_DURATIONS = 100  # kept for average and p95
+_MAX_DURATIONS = 100  # stored for average and p95
 _NOT_SAVED = ("sessions_scanned_so_far", "sessions_expected_total")
 _NOT_REPORTED = ("durations_ms", "failures_in_a_row", "resets")
 _COUNTERS = ("run_count", "failure_count", "dedupe_hits", "stale_served", "failures_in_a_row", "resets")

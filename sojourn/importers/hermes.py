@@ -73,11 +73,11 @@ def _read_transcript(db: sqlite3.Connection, native: str) -> Transcript:
         raise SourceUnreadable(f"Session {native} is gone from the history.", hint="It was deleted while we read.")
     fields = {name: _to_field(name, value) for name, value in session.items() if name in _SESSION_FIELDS}
     rest = {name: _to_text(v) for name, v in session.items() if name not in _SESSION_FIELDS and v is not None}
-    there = list_tables(db)
-    if session.get("system_prompt_hash") and "system_prompts" in there:
+    tables = list_tables(db)
+    if session.get("system_prompt_hash") and "system_prompts" in tables:
         prompts = query_rows(db, "SELECT prompt FROM system_prompts WHERE hash = ?", session["system_prompt_hash"])
         fields["system_prompt"] = _to_text(next((row["prompt"] for row in prompts), None))
-    fields["usage"] = _read_usage(db, native) if "session_model_usage" in there else ()
+    fields["usage"] = _read_usage(db, native) if "session_model_usage" in tables else ()
     fields["extra"] = json.dumps(rest, ensure_ascii=False) if rest else None
     fields["pinned"] = int(bool(session.get("pinned")))
     rows = query_rows(db, "SELECT * FROM messages WHERE session_id = ? ORDER BY id", native)

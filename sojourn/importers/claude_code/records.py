@@ -65,8 +65,8 @@ def add_record(builder: TranscriptBuilder, line: JsonLine, *, is_subagent: bool)
     elif kind == "attachment":
         _add_queued_prompt(builder, record, native)
     if record.get("subtype") == "compact_boundary":
-        kept = _find_preserved(record, builder.messages)
-        builder.mark_compacted(lambda message: message.native_id == native or _get_record_id(message) in kept)
+        preserved = _find_preserved(record, builder.messages)
+        builder.mark_compacted(lambda message: message.native_id == native or _get_record_id(message) in preserved)
     return len(builder.messages) > before
 
 

@@ -164,12 +164,12 @@ class _RolloutReader:
         return "user" if is_open and not _CONTEXT.match(items.get_text(item)) else "system"
 
     def _add_compaction(self, payload: dict[str, Any], native: str, moment: float) -> bool:
-        kept = payload.get("replacement_history")
-        repeated = {(items.get_role(one), items.get_text(one)) for one in as_list(kept) if isinstance(one, dict)}
+        replacement = payload.get("replacement_history")
+        repeated = {(items.get_role(one), items.get_text(one)) for one in as_list(replacement) if isinstance(one, dict)}
         self.builder.mark_compacted(lambda message: (message.role, text_of(message)) in repeated)
         if summary := as_text(payload.get("message")):
             self.builder.add("system", native, moment, content=summary)
-        return not kept and bool(summary)
+        return not replacement and bool(summary)
 
     def _add_event(self, event: dict[str, Any], native: str, moment: float) -> bool:
         kind = str(event.get("type"))

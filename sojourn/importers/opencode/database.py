@@ -62,7 +62,7 @@ def _count_messages(db: sqlite3.Connection, table: str) -> dict[str, tuple[int, 
 
 
 def read_session(db: sqlite3.Connection, native: str) -> SessionBuilder | None:
-    there = list_tables(db)
+    tables = list_tables(db)
     found = [
         values
         for table in _SESSION_TABLES
@@ -71,9 +71,9 @@ def read_session(db: sqlite3.Connection, native: str) -> SessionBuilder | None:
     ]
     if not found:
         return None
-    into = SessionBuilder(SessionRow(id=native, values=found[0] | {"worktree": _find_worktree(db, found[0], there)}))
-    newer = list(_read_v2_rows(db, native)) if "session_message" in there else []
-    older = list(_read_v1_rows(db, native)) if {"message", "part"} <= there else []
+    into = SessionBuilder(SessionRow(id=native, values=found[0] | {"worktree": _find_worktree(db, found[0], tables)}))
+    newer = list(_read_v2_rows(db, native)) if "session_message" in tables else []
+    older = list(_read_v1_rows(db, native)) if {"message", "part"} <= tables else []
     if newer:
         copied, until = {row.id for row in newer}, max(to_seconds(row.created) for row in newer)
         older = [row for row in older if row.id not in copied and to_seconds(row.created) > until]
@@ -82,8 +82,8 @@ def read_session(db: sqlite3.Connection, native: str) -> SessionBuilder | None:
     return into
 
 
-def _find_worktree(db: sqlite3.Connection, session: dict[str, Any], there: set[str]) -> Any:
-    if "project" not in there or not session.get("project_id"):
+def _find_worktree(db: sqlite3.Connection, session: dict[str, Any], tables: set[str]) -> Any:
+    if "project" not in tables or not session.get("project_id"):
         return None
     rows = query_rows(db, "SELECT * FROM project WHERE id = ?", session["project_id"])
     return next((row.get("worktree") for row in rows if row.get("vcs")), None)

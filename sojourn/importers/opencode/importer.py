@@ -34,8 +34,8 @@ class OpencodeReader:
             database.close()
 
     def size(self) -> int:
-        kept = sum(database.path.stat().st_size for database in self.databases)
-        return kept + (self._tree.size() if self._is_folder else 0)
+        size = sum(database.path.stat().st_size for database in self.databases)
+        return size + (self._tree.size() if self._is_folder else 0)
 
     def list_sessions(self) -> list[SessionRow]:
         """All sessions, oldest first, and children last; an unreadable database or file is listed with its problem."""
