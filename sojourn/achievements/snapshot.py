@@ -19,7 +19,6 @@ from sojourn.ports.history import SessionFacts
 
 logger = logging.getLogger(__name__)
 NAME = "scan_snapshot.json"
-_MAX_RECENT_UNLOCKS = 20
 _POLL_SECONDS = 0.5  # between checks for a snapshot of another process
 Previews = Callable[[Sequence[str]], Mapping[str, str]]
 Snapshot = dict[str, Any]
@@ -85,9 +84,9 @@ def list_session_badges(book: RuleBook, session: CacheRecord) -> list[dict[str, 
 
 
 def list_recent_unlocks(snapshot: Snapshot) -> list[dict[str, Any]]:
-    """Unlocked badges, newest first; among equals in catalogue order."""
+    """The 20 newest unlocked badges, newest first; among equals in catalogue order."""
     unlocked = [one for one in snapshot["achievements"] if one["unlocked"]]
-    return sorted(unlocked, key=lambda one: -(one.get("unlocked_at") or 0))[:_MAX_RECENT_UNLOCKS]
+    return sorted(unlocked, key=lambda one: -(one.get("unlocked_at") or 0))[:20]
 
 
 def _find_evidence(sessions: SessionAggregate, metric: str, previews: Previews) -> dict[str, Any] | None:
