@@ -27,7 +27,7 @@ from typing import Any
 from bench import installed, peer, report
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.document_store import FolderStore
-from sojourn.achievements.snapshot import session_rows
+from sojourn.achievements.snapshot import build_session_rows
 from sojourn.importers.hermes_history import HermesHistory
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -90,7 +90,7 @@ def ours(home: Path, out: Path) -> dict[str, float]:
         status = scans.get_status()
         warm = min(timed() for _ in range(5))
         found = dict(scans.snapshots.get() or {})
-        found["sessions"] = session_rows(scans.book, scans.records, scans.history.previews)
+        found["sessions"] = build_session_rows(scans.book, scans.records, scans.history.previews)
         out.write_text(json.dumps(found))
         with _Hermes(home) as hermes:
             more = {"settled": timed()}  # the first look since it is open
