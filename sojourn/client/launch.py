@@ -103,12 +103,11 @@ async def _start(settings: Settings, deadline: float) -> Server:
 
 def _launch(settings: Settings, out: IO[bytes]) -> subprocess.Popen[bytes]:
     """Starts `sojourn serve` detached from the terminal. Flags are passed as variables, which `ps` does not show."""
-    values = {
-        name: settings[name]
+    flags = {
+        SETTINGS_BY_NAME[name].variable: _to_variable(settings[name])
         for name, origin in settings.origins.items()
         if origin == "flag" and name in SETTINGS_BY_NAME
     }
-    flags = {SETTINGS_BY_NAME[name].variable: _to_variable(value) for name, value in values.items()}
     serve = ["serve", "--host", "127.0.0.1", "--port", "0", "--until-idle"]
     argv = [sys.executable, "-m", "sojourn", "--home", str(settings.home), *serve]
     return start_detached(argv, cwd=settings.home, env={**os.environ, **flags}, output=out)
