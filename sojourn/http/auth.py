@@ -107,7 +107,7 @@ class AuthMiddleware:
     def _is_visitor(self, scope: Scope, host: str) -> bool:
         """A cookie counts only where our own page asks: another port of this machine is the same site to a browser."""
         from_here = _header(scope, b"sec-fetch-site") in ("", "same-origin", "none")
-        return from_here and self._visitors.knows(_header(scope, b"cookie"), host)
+        return from_here and self._visitors.accepts(_header(scope, b"cookie"), host)
 
     def _has_token(self, header: str) -> bool:
         scheme, _, shown = header.partition(" ")

@@ -12,8 +12,7 @@ from sojourn.core.errors import Conflict
 from sojourn.core.events import Done
 from sojourn.core.sessions import Recorded, SessionId
 from sojourn.http import sse
-from sojourn.http.activity import ActivityDep
-from sojourn.http.dependencies import CallerDep, ServiceDep, StoreDep, StreamsDep
+from sojourn.http.dependencies import ActivityDep, CallerDep, ServiceDep, StoreDep, StreamsDep
 from sojourn.http.sse import STREAM_RESPONSES, EventStream, to_frames
 from sojourn.http.turn_body import Key, TurnBody
 from sojourn.http.turns import TURN_FAULTS
@@ -82,14 +81,14 @@ async def stream(
     Hanging up stops nothing. A stream that broke is resumed with `GET /api/sessions/{id}/events` and `Last-Event-ID`:
     the numbers are the same.
     """
-    wanted.must_say_something()
+    wanted.require_content()
     if wanted.session_id is None:
         session = await _open_session(wanted, idempotency_key, service, store, speaker)
     else:
         session = (await service.get(SessionId(wanted.session_id), principal=speaker.principal)).id
     request = await wanted.to_request(session, idempotency_key, service, store)
     turn = await service.say(session, request, speaker, when_busy=wanted.when_busy)
-    activity.started(session)
+    activity.add_session(session)
     log = service.watch(session, after=turn.after, principal=speaker.principal)
     names = {"Sojourn-Session": session, "Sojourn-Turn": turn.id}
     return EventStream(streams, to_frames(filter_turn(turn, log), sse.event_frame), names)

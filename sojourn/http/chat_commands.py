@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import OWNER
 from sojourn.http.dependencies import CallerDep, ExactSession, PrincipalDep, ServiceDep, problem_responses
 from sojourn.http.json_safe import Text
+from sojourn.http.schemas import AttributeSchema, StrictSchema
 from sojourn.service.chat_commands import CommandCall, find_command, list_commands, parse_command, run_command
 
 router = APIRouter(prefix="/api", tags=["commands"])
 
 
-class ChatCommandShape(BaseModel):
+class ChatCommandShape(AttributeSchema):
     """A command as a menu shows it."""
 
     name: str
@@ -22,10 +23,9 @@ class ChatCommandShape(BaseModel):
     help: str
 
 
-class CommandLine(BaseModel):
+class CommandLine(StrictSchema):
     """What a person typed."""
 
-    model_config = ConfigDict(extra="forbid")
     line: str = Field(min_length=1, max_length=10_000, description="`/title My garden`.")
 
 
@@ -44,7 +44,7 @@ class CommandAnswer(BaseModel):
 async def commands(asker: PrincipalDep) -> list[ChatCommandShape]:
     """Those that work in a browser."""
     found = list_commands("browser", is_owner=asker == OWNER)
-    return [ChatCommandShape(name=one.name, arguments=one.arguments, help=one.help) for one in found]
+    return [ChatCommandShape.model_validate(one) for one in found]
 
 
 @router.post(

@@ -18,9 +18,8 @@ from pydantic_core import to_json
 from sojourn.core.errors import NotFound, RuntimeFailed, SojournError, error_class, error_from_code
 from sojourn.core.events import Chunk, Done, Failed, Yielded
 from sojourn.core.sessions import SessionId
-from sojourn.http.activity import ActivityDep
 from sojourn.http.chat import filter_turn
-from sojourn.http.dependencies import CallerDep, ServiceDep, StoreDep, StreamsDep
+from sojourn.http.dependencies import ActivityDep, CallerDep, ServiceDep, StoreDep, StreamsDep
 from sojourn.http.json_safe import replace_surrogates
 from sojourn.http.openai_schemas import (
     Completion,
@@ -83,7 +82,7 @@ async def complete(
     turn = await service.say(
         session, TurnRequest(text=talk.said, attachments=tuple(files), runtime=runtime, model=model), speaker
     )
-    activity.started(session)
+    activity.add_session(session)
     items = _watch_items(service, turn, speaker)
     names = {"Sojourn-Session": session, "X-Sojourn-Session": session, "Sojourn-Turn": turn.id}
     if wanted.stream:

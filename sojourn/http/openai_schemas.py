@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Done
 from sojourn.core.messages import Message, ToolCall, assistant
+from sojourn.http.json_safe import to_number
 from sojourn.http.turn_body import decode_base64
 
 _ROLES = {"developer": "system", "function": "tool"}
@@ -170,12 +171,8 @@ class Completion(BaseModel):
 
 
 def usage_of(done: Done) -> CompletionUsage:
-    given, made = (_token_count(done.usage.get(name)) for name in ("input_tokens", "output_tokens"))
+    given, made = (int(to_number(done.usage.get(name)) or 0) for name in ("input_tokens", "output_tokens"))
     return CompletionUsage(prompt_tokens=given, completion_tokens=made, total_tokens=given + made)
-
-
-def _token_count(value: Any) -> int:
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
 
 
 def build_completion(turn: str, model: str, text: str, done: Done) -> Completion:

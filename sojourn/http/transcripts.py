@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 
 from sojourn.core.codec import encode_recorded
@@ -26,9 +26,9 @@ from sojourn.http.json_safe import replace_surrogates
 from sojourn.ports.store import SessionStore
 from sojourn.text.export import to_markdown
 
-router = APIRouter(prefix="/api/sessions/{id}", tags=["transcripts"])
+router = APIRouter(prefix="/api/sessions/{id}", tags=["transcripts"], responses=problem_responses(404, 409))
 _KINDS = r"^(undone|summarised)(,(undone|summarised))*$"
-_PAGE_CHARACTERS = 4_000_000  # characters
+_PAGE_CHARACTERS = 4_000_000
 Include = Annotated[str | None, Query(pattern=_KINDS, description="Also `undone`, `summarised` rows, or both.")]
 
 
@@ -48,12 +48,7 @@ async def _rows(
                 yield recorded, recorded.item
 
 
-@router.get(
-    "/messages",
-    summary="Read the transcript",
-    response_model=schemas.MessagePage,
-    responses=problem_responses(404, 409),
-)
+@router.get("/messages", summary="Read the transcript")
 async def messages(
     session: ResolvedSession,
     store: StoreDep,
@@ -61,13 +56,13 @@ async def messages(
     include: Include = None,
     after: Annotated[int, Query(ge=0, le=MAX_INTEGER, description="The `next` of the page before.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> schemas.MessagePage | Response:
+) -> schemas.MessagePage:
     """In order. A page of long messages ends early, so that nobody else has to wait for it."""
     page, more = await _page(_rows(store, session, after, include), limit)
     if form:
-        told = [(recorded.seq, encode_recorded(recorded)[1]) for recorded, _ in page]
-        return exact_response({"messages": told, "next": more})
-    return schemas.MessagePage(messages=[schemas.MessageSchema.of(*one) for one in page], next=more)
+        exact = [(recorded.seq, encode_recorded(recorded)[1]) for recorded, _ in page]
+        return exact_response({"messages": exact, "next": more}, schemas.MessagePage)
+    return schemas.MessagePage(messages=[schemas.MessageSchema.of(recorded) for recorded, _ in page], next=more)
 
 
 async def _page(
@@ -95,12 +90,7 @@ _EXPORT_RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get(
-    "/export",
-    summary="Download",
-    response_class=StreamingResponse,
-    responses=_EXPORT_RESPONSES | problem_responses(404, 409),
-)
+@router.get("/export", summary="Download", response_class=StreamingResponse, responses=_EXPORT_RESPONSES)
 async def export(
     session: ResolvedSession, store: StoreDep, format: Literal["jsonl", "markdown"] = "jsonl"
 ) -> StreamingResponse:
@@ -124,10 +114,10 @@ async def _markdown(session: Session, rows: AsyncGenerator[tuple[Recorded, Messa
 
 async def _jsonl(session: Session, rows: AsyncGenerator[tuple[Recorded, Message], None]) -> AsyncIterator[str]:
     """Piece by piece, so that a session of any length fits into memory."""
-    yield schemas.SessionDetail.of(session).model_dump_json().removesuffix("}") + ',"messages":['
+    yield schemas.SessionDetail.model_validate(session).model_dump_json().removesuffix("}") + ',"messages":['
     comma = ""
     async with aclosing(rows) as found:
-        async for recorded, message in found:
-            yield comma + schemas.MessageSchema.of(recorded, message).model_dump_json()
+        async for recorded, _ in found:
+            yield comma + schemas.MessageSchema.of(recorded).model_dump_json()
             comma = ","
     yield "]}\n"

@@ -7,15 +7,15 @@ import binascii
 from typing import Annotated, Literal
 
 from fastapi import Header
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import Field, StrictBool
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import SessionId
+from sojourn.http.schemas import StrictSchema
 from sojourn.ports.service import Service, TurnRequest
 from sojourn.ports.store import BlobStore
 
-MEDIA_TYPE = r"^[\w.+-]{1,100}/[\w.+-]{1,100}$"
 Word = Annotated[str, Field(max_length=200)]
 Key = Annotated[
     str | None,
@@ -23,20 +23,18 @@ Key = Annotated[
 ]
 
 
-class AttachmentBody(BaseModel):
+class AttachmentBody(StrictSchema):
     """A file that goes with what is said: one that was uploaded to this session (`hash`), or its bytes (`data`)."""
 
-    model_config = ConfigDict(extra="forbid")
     hash: str | None = Field(default=None, pattern="^[0-9a-f]{64}$", description="SHA-256 of its bytes.")
     data: str | None = Field(default=None, description="The bytes themselves, in base64.")
     media_type: str = Field(default="", max_length=201, description="For example image/png.")
     name: str = Field(default="", max_length=255)
 
 
-class TurnBody(BaseModel):
+class TurnBody(StrictSchema):
     """Something to say. What is left out is as the session has it, or the default."""
 
-    model_config = ConfigDict(extra="forbid")
     message: str = Field(max_length=2_000_000)
     runtime: Word = ""
     model: Word = ""
@@ -47,7 +45,7 @@ class TurnBody(BaseModel):
     when_busy: Literal["refuse", "wait"] = Field(default="refuse", description="`wait` queues behind a running turn.")
     internal: StrictBool = Field(default=False, description="An announcement, not a person's words.")
 
-    def must_say_something(self) -> None:
+    def require_content(self) -> None:
         if not self.message.strip() and not self.attachments:
             raise BadInput("There is nothing to say.", hint="`message` needs at least one letter, or an attachment.")
 

@@ -1,30 +1,29 @@
-"""Talking: start a turn, and talk to one that runs. A turn goes on whoever hangs up; stopping is said."""
+"""Turns: start, steer, approve, stop, undo. Closing a connection stops nothing."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, Field
 
 from sojourn.core.errors import NotFound
 from sojourn.core.sessions import SessionId, TurnId
-from sojourn.http import schemas
-from sojourn.http.activity import ActivityDep
 from sojourn.http.dependencies import (
+    ActivityDep,
     CallerDep,
-    ExactForm,
     ExactId,
     ExactSession,
     ServiceDep,
+    SessionAnswer,
     StoreDep,
     problem_responses,
 )
-from sojourn.http.sessions import session_response
+from sojourn.http.schemas import SessionDetail, StrictSchema
 from sojourn.http.turn_body import Key, TurnBody
 from sojourn.ports.tool import Reply
 
-router = APIRouter(prefix="/api/sessions/{id}", tags=["turns"])
+router = APIRouter(prefix="/api/sessions/{id}", tags=["turns"], responses=problem_responses(404, 409))
 RUNNING = "running"
 TurnName = Annotated[
     str, Path(pattern="^(running|t_[0-9a-f]{16})$", description="A turn's id, or `running` for the one that runs.")
@@ -52,19 +51,17 @@ class StopResult(BaseModel):
     stopped: bool
 
 
-class ApprovalBody(BaseModel):
+class ApprovalBody(StrictSchema):
     """What a person chose when a turn asked (`progress`, stage `approval`)."""
 
-    model_config = ConfigDict(extra="forbid")
     question: str = Field(min_length=1, max_length=200, description="The id of the question.")
     choice: str = Field(min_length=1, max_length=50, description="One of its choices: once, session, always, deny.")
     why: str = Field(default="", max_length=2000)
 
 
-class SteerBody(BaseModel):
+class SteerBody(StrictSchema):
     """Something to tell a running turn."""
 
-    model_config = ConfigDict(extra="forbid")
     text: str = Field(min_length=1, max_length=100_000)
 
 
@@ -85,28 +82,26 @@ async def say(
     idempotency_key: Key = None,
 ) -> TurnStarted:
     """What was said is kept when this answers; the turn runs on by itself."""
-    wanted.must_say_something()
+    wanted.require_content()
     request = await wanted.to_request(session.id, idempotency_key, service, store)
     turn = await service.say(session.id, request, speaker, when_busy=wanted.when_busy)
-    activity.started(turn.session)
+    activity.add_session(turn.session)
     return TurnStarted(turn_id=turn.id, session_id=turn.session, after=turn.after)
 
 
-@router.get("/turns/running", summary="Which turn runs", responses=problem_responses(404, 409))
+@router.get("/turns/running", summary="Which turn runs")
 async def running(session: ExactSession, service: ServiceDep) -> RunningTurn:
     return RunningTurn(turn_id=await service.running(session.id))
 
 
-@router.post("/turns/{turn}/stop", summary="Stop a turn", responses=problem_responses(404, 409))
+@router.post("/turns/{turn}/stop", summary="Stop a turn")
 async def stop(session: ExactSession, turn: TurnName, service: ServiceDep, speaker: CallerDep) -> StopResult:
     """Asks it to stop, wherever it runs. One that is over already is no mistake: `stopped` is false."""
     wanted = None if turn == RUNNING else TurnId(turn)
     return StopResult(stopped=await service.stop(session.id, speaker, turn=wanted))
 
 
-@router.post(
-    "/turns/{turn}/approval", status_code=204, summary="Answer a question", responses=problem_responses(400, 404, 409)
-)
+@router.post("/turns/{turn}/approval", status_code=204, summary="Answer a question", responses=problem_responses(400))
 async def approve(id: ExactId, turn: TurnName, answer: ApprovalBody, service: ServiceDep, speaker: CallerDep) -> None:
     """Only the owner may; who asked and whose session it is makes no difference."""
     session = SessionId(id)
@@ -116,21 +111,17 @@ async def approve(id: ExactId, turn: TurnName, answer: ApprovalBody, service: Se
     await service.answer(session, answer.question, reply, speaker)
 
 
-@router.post(
-    "/steer", status_code=204, summary="Tell a running turn something", responses=problem_responses(400, 404, 409)
-)
+@router.post("/steer", status_code=204, summary="Tell a running turn something", responses=problem_responses(400))
 async def steer(session: ExactSession, what: SteerBody, service: ServiceDep, speaker: CallerDep) -> None:
     await service.steer(session.id, what.text, speaker)
 
 
-@router.post("/take", summary="Take over", response_model=schemas.SessionDetail, responses=problem_responses(404, 409))
-async def take(
-    session: ExactSession, service: ServiceDep, speaker: CallerDep, response: Response, form: ExactForm
-) -> schemas.SessionDetail | Response:
+@router.post("/take", summary="Take over")
+async def take(session: ExactSession, service: ServiceDep, speaker: CallerDep, answer: SessionAnswer) -> SessionDetail:
     """The calling surface becomes the driver."""
-    return session_response(await service.take_over(session.id, speaker), response, form)
+    return answer(await service.take_over(session.id, speaker))
 
 
-@router.post("/undo", summary="Hide the last request and its answer", responses=problem_responses(404, 409))
+@router.post("/undo", summary="Hide the last request and its answer")
 async def undo(session: ExactSession, service: ServiceDep, speaker: CallerDep) -> UndoResult:
     return UndoResult(hidden=await service.undo(session.id, speaker))
