@@ -15,10 +15,10 @@ from pathlib import Path
 import click
 
 from sojourn import __version__
-from sojourn.cli.context import CommandContext, dump
+from sojourn.cli.context import CommandContext
 from sojourn.cli.main import sojourn
 from sojourn.core.errors import BadInput, SojournError
-from sojourn.text.formatting import one_line
+from sojourn.text.formatting import dump_json, one_line
 
 INTERRUPTED_EXIT_CODE = 130  # as shells say it: 128 + the number of the signal
 BUG_EXIT_CODE = 70
@@ -85,7 +85,7 @@ def _wants_json(args: Sequence[str]) -> bool:
 def _print_error(message: str, code: str, hint: str, context: CommandContext, *, as_json: bool) -> None:
     """The only place where the command line shows an error."""
     if as_json:
-        click.echo(dump({"error": {"code": code, "message": message, "hint": hint}}), err=True)
+        click.echo(dump_json({"error": {"code": code, "message": message, "hint": hint}}), err=True)
         return
     color = False if context.no_color else None
     line = click.style(f"✗ {one_line(message)}", fg="red") + click.style(f"   ({code})", dim=True)
