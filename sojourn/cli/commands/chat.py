@@ -14,7 +14,7 @@ from sojourn.cli.chat.file_upload import attach_file
 from sojourn.cli.chat.oneshot import ask, raise_for_outcome
 from sojourn.cli.command_table import RUN_CHAT
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.options import JsonCommand, SessionParam
+from sojourn.cli.options import SESSION, JsonCommand
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Session
 from sojourn.ports.app import AppContext
@@ -25,7 +25,7 @@ from sojourn.ports.store import Listing
 @click.command(cls=JsonCommand)
 @click.option("-q", "--question", metavar="TEXT", help="Ask this, print the answer, and leave.")
 @click.option("-c", "--continue", "goes_on", is_flag=True, help="Go on with the newest session.")
-@click.option("--session", type=SessionParam(), help="Go on with this session.")
+@click.option("--session", type=SESSION, help="Go on with this session.")
 @click.option("--runtime", metavar="NAME", help="What thinks: native, offline, hermes, acp …")
 @click.option("--model", metavar="NAME", help="Which model.")
 @click.option("--template", metavar="NAME", help="Begin with this template; none for none.")

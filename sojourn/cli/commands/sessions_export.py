@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.options import JsonCommand, SessionParam
+from sojourn.cli.options import SESSION, JsonCommand
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.app import AppContext
@@ -23,7 +23,7 @@ _PAGE_SESSIONS = 500
 
 
 @click.command(cls=JsonCommand)
-@click.argument("session", type=SessionParam(), nargs=-1)
+@click.argument("session", type=SESSION, nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Every session, archived ones too.")
 @click.option(
     "--format",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import click
 
 from sojourn.cli import json_output
 from sojourn.cli.command_table import PRINT_GREETING, PRINT_NEXT_STEPS, PRINT_SESSIONS
+from sojourn.cli.commands.doctor import to_check
 from sojourn.cli.commands.imports import preview_imports, run_imports, select_importable
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.doctor_checks import to_check
 from sojourn.cli.options import JsonCommand
 from sojourn.ports.app import AppContext, ImportReport
 from sojourn.ports.importer import FoundHistory
@@ -47,7 +48,7 @@ async def welcome(context: CommandContext, app: AppContext) -> None:
     if context.json:
         return emit(
             {
-                "health": json_output.encode_health(health),
+                "health": asdict(health),
                 "histories": [json_output.encode_history(one) for one in found],
                 "imports": [json_output.encode_import_report(one) for one in reports],
                 "samples_added": samples,
@@ -64,7 +65,7 @@ async def welcome(context: CommandContext, app: AppContext) -> None:
 def _fail_unreadable(context: CommandContext, health: Health) -> None:
     if context.json:
         empty = {"histories": [], "imports": [], "samples_added": 0, "sessions": []}
-        emit({"health": json_output.encode_health(health), **empty})
+        emit({"health": asdict(health), **empty})
     raise click.exceptions.Exit(5)
 
 

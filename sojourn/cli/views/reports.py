@@ -120,15 +120,10 @@ def print_histories(screen: Console, histories: Sequence[FoundHistory], reports:
         )
     screen.print(table)
     for report in reports:
-        _print_report(screen, report)
+        print_import_report(screen, report)
 
 
-def print_import_reports(screen: Console, done: Sequence[ImportReport]) -> None:
-    for report in done:
-        _print_report(screen, report)
-
-
-def _print_report(screen: Console, report: ImportReport) -> None:
+def print_import_report(screen: Console, report: ImportReport) -> None:
     name = format_source(report.source)
     if report.problem:
         loud = Text(f"FOUND BUT NOT READABLE at {report.home}: {one_line(report.problem)}", style="bold red")

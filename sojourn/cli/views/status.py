@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn import __version__
-from sojourn.cli.doctor_checks import DoctorCheck
+from sojourn.cli.commands.doctor import DoctorCheck
 from sojourn.core.settings import SETTINGS, Settings
 from sojourn.ports.importer import FoundHistory
 from sojourn.text.formatting import pluralize

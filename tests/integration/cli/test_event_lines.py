@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from sojourn.cli.chat.event_lines import EventRenderer
-from sojourn.cli.chat.markdown_stream import MarkdownStream
+from sojourn.cli.chat.event_lines import EventRenderer, MarkdownStream
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import assistant, user
