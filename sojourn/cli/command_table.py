@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
     from rich.console import Console
 
-    from sojourn.cli.chat.app import run_chat as run_chat
+    from sojourn.cli.chat.prompt import run_chat as run_chat
     from sojourn.cli.commands.chat import chat
     from sojourn.cli.commands.completion import complete_sessions, complete_sources, completion
     from sojourn.cli.commands.config import config
@@ -122,7 +122,7 @@ SESSIONS_COMMANDS: dict[str, LazyCommand] = {
 ASYNCIO_RUN: Lazy[Run] = Lazy("asyncio:run")  # as large as click
 COMPLETE_SESSIONS: Lazy[Complete] = Lazy("sojourn.cli.commands.completion:complete_sessions")
 COMPLETE_SOURCES: Lazy[Complete] = Lazy("sojourn.cli.commands.completion:complete_sources")
-RUN_CHAT: Lazy[RunChat] = Lazy("sojourn.cli.chat.app:run_chat")  # prompt_toolkit
+RUN_CHAT: Lazy[RunChat] = Lazy("sojourn.cli.chat.prompt:run_chat")  # prompt_toolkit
 
 # Views load rich, which `--json` does not need.
 MAKE_CONSOLE: Lazy[MakeConsole] = Lazy("sojourn.cli.views.console:make_console")
