@@ -26,7 +26,6 @@ fcntl: Any = _fcntl
 
 START_SECONDS = 30.0  # seconds a server may take to be ready
 _POLL_SECONDS = 0.05
-_LOG = "serve.log"
 _MAX_LOG_BYTES = 1_000_000
 
 
@@ -123,7 +122,7 @@ def _prepare_log(home: Path) -> Path:
     """Opens the log for its owner only, and empties it when it is too long."""
     folder = home / "logs"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    log = folder / _LOG
+    log = folder / "serve.log"
     os.close(os.open(log, os.O_CREAT | os.O_WRONLY, 0o600))
     if log.stat().st_size > _MAX_LOG_BYTES:
         log.write_bytes(b"")

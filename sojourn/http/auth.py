@@ -1,4 +1,4 @@
-"""Who may come in: the right token, the right Host, the right Origin, a body of sensible size."""
+"""Authentication of requests: the token or cookie, the Host, the Origin, and the size of the body."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_loopback(host: str) -> bool:
 
 
 class AuthMiddleware:
-    """Asks before anything else does, so that a plugin's routes are as guarded as ours."""
+    """Checks every request before any route does, so that a plugin's routes are as guarded as ours."""
 
     def __init__(
         self,

@@ -14,8 +14,7 @@ from sojourn.core.sessions import Recorded, SessionId
 from sojourn.http import sse
 from sojourn.http.dependencies import ActivityDep, CallerDep, ServiceDep, StoreDep, StreamsDep
 from sojourn.http.sse import STREAM_RESPONSES, EventStream, to_frames
-from sojourn.http.turn_body import Key, TurnBody
-from sojourn.http.turns import TURN_FAULTS
+from sojourn.http.turns import TURN_FAULTS, Key, TurnBody
 from sojourn.ports.service import Caller, Service, Turn
 from sojourn.ports.store import Log, Record, Store
 

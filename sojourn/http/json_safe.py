@@ -1,4 +1,4 @@
-"""Values in the form JSON can carry: whatever was kept, an answer about it must not fail."""
+"""Values that JSON can carry: an answer must not fail, whatever was stored."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from sojourn.core.errors import BadInput
 from sojourn.core.events import Done
 from sojourn.core.messages import Message, ToolCall, assistant
 from sojourn.http.json_safe import to_number
-from sojourn.http.turn_body import decode_base64
+from sojourn.http.turns import decode_base64
 
 _ROLES = {"developer": "system", "function": "tool"}
 

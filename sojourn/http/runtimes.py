@@ -1,4 +1,4 @@
-"""What can think here, and what a session has used."""
+"""Runtimes, and the usage of a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes over the wire. Names are those of the command line's `--json`; dates are ISO 8601 in UTC."""
+"""Schemas of the API. Names are those of the command line's `--json`; dates are ISO 8601 in UTC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How things are: health, figures, histories found on this machine, plugins."""
+"""Status: health, figures, histories found on this machine, plugins."""
 
 from __future__ import annotations
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import base64
+import binascii
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path
-from pydantic import BaseModel, Field
+from fastapi import APIRouter, Header, Path
+from pydantic import BaseModel, Field, StrictBool
 
-from sojourn.core.errors import NotFound
+from sojourn.core.attachments import Attachment
+from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.sessions import SessionId, TurnId
 from sojourn.http.dependencies import (
     ActivityDep,
@@ -20,15 +23,62 @@ from sojourn.http.dependencies import (
     problem_responses,
 )
 from sojourn.http.schemas import SessionDetail, StrictSchema
-from sojourn.http.turn_body import Key, TurnBody
+from sojourn.ports.service import Service, TurnRequest
+from sojourn.ports.store import BlobStore
 from sojourn.ports.tool import Reply
 
 router = APIRouter(prefix="/api/sessions/{id}", tags=["turns"], responses=problem_responses(404, 409))
 RUNNING = "running"
+Word = Annotated[str, Field(max_length=200)]
+Key = Annotated[
+    str | None,
+    Header(max_length=200, description="The same key in one session starts one turn, however often it is sent."),
+]
 TurnName = Annotated[
     str, Path(pattern="^(running|t_[0-9a-f]{16})$", description="A turn's id, or `running` for the one that runs.")
 ]
 TURN_FAULTS = problem_responses(400, 402, 404, 409, 429, 501, 502, 504)
+
+
+class AttachmentBody(StrictSchema):
+    """A file that goes with what is said: one that was uploaded to this session (`hash`), or its bytes (`data`)."""
+
+    hash: str | None = Field(default=None, pattern="^[0-9a-f]{64}$", description="SHA-256 of its bytes.")
+    data: str | None = Field(default=None, description="The bytes themselves, in base64.")
+    media_type: str = Field(default="", max_length=201, description="For example image/png.")
+    name: str = Field(default="", max_length=255)
+
+
+class TurnBody(StrictSchema):
+    """Something to say. What is left out is as the session has it, or the default."""
+
+    message: str = Field(max_length=2_000_000)
+    runtime: Word = ""
+    model: Word = ""
+    template: Word = Field(default="", description="A template's name; `none` for none.")
+    attachments: list[AttachmentBody] = Field(default=[], max_length=50)
+    drop: list[Word] = Field(default=[], max_length=50, description="Context sources or templates that are not wanted.")
+    cwd: str = Field(default="", max_length=4096)
+    when_busy: Literal["refuse", "wait"] = Field(default="refuse", description="`wait` queues behind a running turn.")
+    internal: StrictBool = Field(default=False, description="An announcement, not a person's words.")
+
+    def require_content(self) -> None:
+        if not self.message.strip() and not self.attachments:
+            raise BadInput("There is nothing to say.", hint="`message` needs at least one letter, or an attachment.")
+
+    async def to_request(self, session: SessionId, key: str | None, service: Service, blobs: BlobStore) -> TurnRequest:
+        attached = [await _to_attachment(one, session, service, blobs) for one in self.attachments]
+        return TurnRequest(
+            text=self.message,
+            attachments=tuple(attached),
+            runtime=self.runtime,
+            model=self.model,
+            template=self.template,
+            drop=tuple(self.drop),
+            key=key or "",
+            internal=self.internal,
+            cwd=self.cwd,
+        )
 
 
 class TurnStarted(BaseModel):
@@ -125,3 +175,24 @@ async def take(session: ExactSession, service: ServiceDep, speaker: CallerDep, a
 @router.post("/undo", summary="Hide the last request and its answer")
 async def undo(session: ExactSession, service: ServiceDep, speaker: CallerDep) -> UndoResult:
     return UndoResult(hidden=await service.undo(session.id, speaker))
+
+
+async def _to_attachment(wanted: AttachmentBody, session: SessionId, service: Service, blobs: BlobStore) -> Attachment:
+    if (wanted.hash is None) == (wanted.data is None):
+        raise BadInput("An attachment has either `hash` or `data`.", hint="Upload it first, or send it as base64.")
+    if wanted.hash is not None:
+        data, kind = await blobs.get_blob(session, wanted.hash)
+        return Attachment(hash=wanted.hash, media_type=kind, name=wanted.name, size=len(data))
+    return await service.attach(
+        session,
+        decode_base64(wanted.data or ""),
+        media_type=wanted.media_type or "application/octet-stream",
+        name=wanted.name,
+    )
+
+
+def decode_base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise BadInput(f"An attachment is not base64: {error}.", hint="Encode its bytes with base64.") from error

@@ -27,7 +27,7 @@ from sojourn.cli.chat.slash_commands import run_slash_command
 from sojourn.cli.context import CommandContext
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, is_internal, text_of
-from sojourn.ports.service import Caller, Service
+from sojourn.ports.service import Caller, Service, TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.service.chat_commands import list_commands, parse_command
 from sojourn.text.formatting import format_duration, one_line
@@ -240,22 +240,21 @@ async def run_chat(
     context: CommandContext,
     service: Service,
     by: Caller,
+    request: TurnRequest,
     *,
     reference: str | None,
     latest: bool,
-    runtime: str | None,
-    model: str | None,
-    template: str | None,
     files: tuple[Path, ...],
 ) -> None:
     """Runs the chat until the person leaves.
 
+    request: runtime, model, template and folder of the messages
     reference: the session to continue; `latest` continues the newest one
     files: go with the first message
     """
     output = TerminalOutput(no_color=context.no_color)
-    chat = ChatSession(service, by, output, cwd=str(Path.cwd()))
-    chat.runtime, chat.model, chat.template = runtime or "", model or "", template or ""
+    chat = ChatSession(service, by, output, cwd=request.cwd)
+    chat.runtime, chat.model, chat.template = request.runtime, request.model, request.template
     prompt = ChatPrompt(chat, output)
     try:
         await _greet(chat, reference, latest=latest)
