@@ -20,6 +20,7 @@ from sojourn.text.formatting import one_line, pluralize
 
 _MAX_TRIES = 5
 Change = Callable[[Session], Session]
+Tags = tuple[str, ...]
 
 
 async def change_session(store: SessionStore, words: str, how: Change) -> Session:
@@ -47,48 +48,38 @@ def label_of(session: Session) -> str:
 @with_app
 async def title(context: CommandContext, app: AppContext, session: str, words: tuple[str, ...], clear: bool) -> None:
     """Give a session a title; without one, print it."""
-    if not words and not clear:
-        one = await app.store.resolve(session)
-        context.say(
-            f"{one.id} is called {label_of(one)}." if one.title else f"{one.id} has no title.", session_to_json(one)
+    if words or clear:
+        one = await change_session(
+            app.store, session, lambda old: replace(old, title=None if clear else " ".join(words))
         )
-        return
-    new = await change_session(app.store, session, lambda old: replace(old, title=None if clear else " ".join(words)))
-    context.say(
-        f"{new.id} is now called {label_of(new)}." if new.title else f"{new.id} has no title.", session_to_json(new)
-    )
+        verb = "is now called"
+    else:
+        one, verb = await app.store.resolve(session), "is called"
+    outcome = f"{verb} {label_of(one)}" if one.title else "has no title"
+    context.say(f"{one.id} {outcome}.", session_to_json(one))
 
 
-@click.command(cls=JsonCommand)
-@session_argument()
-@click.argument("tags", metavar="TAG...", nargs=-1, required=True)
-@with_app
-async def tag(context: CommandContext, app: AppContext, session: str, tags: tuple[str, ...]) -> None:
-    """Add tags to a session."""
-    added = tuple(clean_tag(one) for one in tags)
-    new = await change_session(app.store, session, lambda old: replace(old, tags=(*old.tags, *added)))
-    _print_tags(context, new)
+def _make_tag_command(verb: str, about: str, how: Callable[[Tags, Tags], Tags]) -> click.Command:
+    """Builds a command that changes tags: `how(old, given)` returns the new ones."""
+
+    @click.command(verb, cls=JsonCommand, help=about)
+    @session_argument()
+    @click.argument("tags", metavar="TAG...", nargs=-1, required=True)
+    @with_app
+    async def change_tags(context: CommandContext, app: AppContext, session: str, tags: Tags) -> None:
+        given = tuple(clean_tag(one) for one in tags)
+        new = await change_session(app.store, session, lambda old: replace(old, tags=how(old.tags, given)))
+        names = ", ".join(f"#{one}" for one in new.tags)
+        outcome = f"is tagged {names}" if names else "has no tags"
+        context.say(f"{label_of(new)} {outcome}.", session_to_json(new))
+
+    return change_tags
 
 
-@click.command(cls=JsonCommand)
-@session_argument()
-@click.argument("tags", metavar="TAG...", nargs=-1, required=True)
-@with_app
-async def untag(context: CommandContext, app: AppContext, session: str, tags: tuple[str, ...]) -> None:
-    """Take tags away from a session."""
-    gone = {clean_tag(one) for one in tags}
-    new = await change_session(
-        app.store, session, lambda old: replace(old, tags=tuple(one for one in old.tags if one not in gone))
-    )
-    _print_tags(context, new)
-
-
-def _print_tags(context: CommandContext, session: Session) -> None:
-    tags = ", ".join(f"#{one}" for one in session.tags)
-    context.say(
-        f"{label_of(session)} is tagged {tags}." if tags else f"{label_of(session)} has no tags.",
-        session_to_json(session),
-    )
+tag = _make_tag_command("tag", "Add tags to a session.", lambda old, given: (*old, *given))
+untag = _make_tag_command(
+    "untag", "Take tags away from a session.", lambda old, given: tuple(one for one in old if one not in given)
+)
 
 
 def _make_switch(verb: str, about: str, outcome: str, how: Change) -> click.Command:
