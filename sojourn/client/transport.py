@@ -130,7 +130,7 @@ class HttpTransport:
         detail = f" ({why})" if why is not None and str(why) else ""
         return ServerUnreachable(
             f"The server at {self.server.address} does not answer{detail}.",
-            hint="Start it again with `sojourn serve`. What was kept is safe, and a turn it runs goes on.",
+            hint="Start it again with `sojourn serve`. Nothing that was stored is lost, and a running turn continues.",
         )
 
 

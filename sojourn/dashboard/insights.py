@@ -196,13 +196,13 @@ def _count_tool_results(app: AgentContext, most: int) -> dict[str, Any]:
 
 
 def _judge_calls(rows: list[Any], judge: CallJudge) -> Iterable[tuple[str, bool]]:
-    asked: dict[str, tuple[str, Any]] = {}
+    pending: dict[str, tuple[str, Any]] = {}
     for _, role, content, _, calls, _, call_id, effect, extra in rows:
         for call in _parse_json(calls) or ():
             function = call.get("function") or {}
             arguments = _parse_json(function.get("arguments")) if isinstance(function.get("arguments"), str) else {}
-            asked[str(call.get("id"))] = (str(function.get("name")), arguments if isinstance(arguments, dict) else {})
-        if role == b"tool" and call_id is not None and (found := asked.pop(call_id.decode("utf-8", "replace"), None)):
+            pending[str(call.get("id"))] = (str(function.get("name")), arguments if isinstance(arguments, dict) else {})
+        if role == b"tool" and call_id is not None and (found := pending.pop(call_id.decode("utf-8", "replace"), None)):
             noted = _parse_json(extra)
             result = content.decode("utf-8", "replace") if content is not None else None
             verdict = judge(

@@ -54,7 +54,7 @@ class PluginProcess:
         lines = self._child.output.text().strip().splitlines()
         code = self._child.process.returncode
         ended = "" if code is None else f" (exit code {code})"
-        return f"{lines[-1][:500] if lines else 'it said nothing'}{ended}"
+        return f"{lines[-1][:500] if lines else 'it wrote nothing'}{ended}"
 
     async def end(self) -> None:
         """Ends the program and everything it started."""

@@ -98,8 +98,8 @@ async def _read_upload(request: Request, name: str) -> tuple[bytes, str, str]:
         return await found.read(), _media_type(found.content_type or ""), found.filename or name
 
 
-def _media_type(said: str) -> str:
-    bare = said.partition(";")[0].strip().lower()
+def _media_type(header: str) -> str:
+    bare = header.partition(";")[0].strip().lower()
     return bare if _MEDIA_TYPE.fullmatch(bare) else _UNKNOWN
 
 

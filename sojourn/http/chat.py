@@ -40,21 +40,19 @@ async def filter_turn(turn: Turn, log: Log) -> AsyncGenerator[Recorded, None]:
                     return
 
 
-async def _open_session(
-    wanted: ChatBody, key: str | None, service: Service, store: Store, speaker: Caller
-) -> SessionId:
+async def _open_session(wanted: ChatBody, key: str | None, service: Service, store: Store, caller: Caller) -> SessionId:
     """A session for a request that names none: a new one, or the one it got when it was sent before."""
-    mark = f"{speaker.principal}/{key}"
+    mark = f"{caller.principal}/{key}"
     if key and (known := await store.get_record(_SESSION_BY_KEY, mark)):
         return SessionId(str(known.value))
-    opened = await service.open(speaker, model=wanted.model or None, runtime=wanted.runtime, cwd=wanted.cwd)
+    opened = await service.open(caller, model=wanted.model or None, runtime=wanted.runtime, cwd=wanted.cwd)
     if key:
-        record = Record(kind=_SESSION_BY_KEY, key=mark, value=opened.id, principal=speaker.principal, session=opened.id)
+        record = Record(kind=_SESSION_BY_KEY, key=mark, value=opened.id, principal=caller.principal, session=opened.id)
         try:
             await store.put_record(record, expect=0)
         except Conflict:  # the same request, twice at once
             await store.delete(opened.id)
-            return await _open_session(wanted, key, service, store, speaker)
+            return await _open_session(wanted, key, service, store, caller)
     return opened.id
 
 
@@ -68,7 +66,7 @@ async def stream(
     wanted: ChatBody,
     service: ServiceDep,
     store: StoreDep,
-    speaker: CallerDep,
+    caller: CallerDep,
     streams: StreamsDep,
     activity: ActivityDep,
     idempotency_key: Key = None,
@@ -82,12 +80,12 @@ async def stream(
     """
     wanted.require_content()
     if wanted.session_id is None:
-        session = await _open_session(wanted, idempotency_key, service, store, speaker)
+        session = await _open_session(wanted, idempotency_key, service, store, caller)
     else:
-        session = (await service.get(SessionId(wanted.session_id), principal=speaker.principal)).id
+        session = (await service.get(SessionId(wanted.session_id), principal=caller.principal)).id
     request = await wanted.to_request(session, idempotency_key, service, store)
-    turn = await service.say(session, request, speaker, when_busy=wanted.when_busy)
+    turn = await service.say(session, request, caller, when_busy=wanted.when_busy)
     activity.add_session(session)
-    log = service.watch(session, after=turn.after, principal=speaker.principal)
+    log = service.watch(session, after=turn.after, principal=caller.principal)
     names = {"Sojourn-Session": session, "Sojourn-Turn": turn.id}
     return EventStream(streams, to_frames(filter_turn(turn, log), sse.event_frame), names)

@@ -41,22 +41,22 @@ class CommandAnswer(BaseModel):
 
 
 @router.get("/commands", summary="List chat commands")
-async def commands(asker: PrincipalDep) -> list[ChatCommandShape]:
+async def commands(principal: PrincipalDep) -> list[ChatCommandShape]:
     """Those that work in a browser."""
-    found = list_commands("browser", is_owner=asker == OWNER)
+    found = list_commands("browser", is_owner=principal == OWNER)
     return [ChatCommandShape.model_validate(one) for one in found]
 
 
 @router.post(
     "/sessions/{id}/commands", summary="Run a chat command", responses=problem_responses(400, 403, 404, 409, 503)
 )
-async def run(session: ExactSession, typed: CommandLine, service: ServiceDep, speaker: CallerDep) -> CommandAnswer:
+async def run(session: ExactSession, typed: CommandLine, service: ServiceDep, caller: CallerDep) -> CommandAnswer:
     """The same commands as in the terminal and in chats."""
     parsed = parse_command(typed.line)
     if parsed is None:
         raise BadInput(f"{typed.line[:80]!r} is no command.", hint="A command begins with a slash: /help")
     command, arguments = find_command(parsed[0]), parsed[1]
-    call = CommandCall(service=service, by=speaker, surface="browser", arguments=arguments, session=session.id)
+    call = CommandCall(service=service, by=caller, surface="browser", arguments=arguments, session=session.id)
     result = await run_command(command, call)
     return CommandAnswer(
         lines=list(result.lines),

@@ -90,16 +90,18 @@ SessionReference = Annotated[
 ExactId = Annotated[str, Path(min_length=1, max_length=255, description="The full id: what changes things is exact.")]
 
 
-async def _get_session(id: ExactId, service: ServiceDep, asker: PrincipalDep, form: ExactForm) -> Session:
+async def _get_session(id: ExactId, service: ServiceDep, principal: PrincipalDep, form: ExactForm) -> Session:
     """The session with exactly this id. A guest's session is found only for that guest, and for our own client."""
-    found = await service.get(SessionId(id), principal=asker)
-    if found.principal != asker and not form:
+    found = await service.get(SessionId(id), principal=principal)
+    if found.principal != principal and not form:
         raise NotFound(f'There is no session "{id}".', hint="`sojourn sessions list` shows what there is.")
     return found
 
 
-async def _resolve_session(id: SessionReference, service: ServiceDep, asker: PrincipalDep, form: ExactForm) -> Session:
-    return await (_get_session(id, service, asker, form) if form else service.resolve(id, principal=asker))
+async def _resolve_session(
+    id: SessionReference, service: ServiceDep, principal: PrincipalDep, form: ExactForm
+) -> Session:
+    return await (_get_session(id, service, principal, form) if form else service.resolve(id, principal=principal))
 
 
 ResolvedSession = Annotated[Session, Depends(_resolve_session)]

@@ -33,7 +33,7 @@ class CompletionInput:
     """A call's messages: what was said before, and what is said now."""
 
     earlier: tuple[Message, ...]
-    said: str
+    text: str
     files: tuple[InlineFile, ...] = ()
 
 
@@ -81,17 +81,15 @@ class CompletionRequest(BaseModel):
     stream: bool | None = False
     stream_options: StreamOptions | None = None
 
-    def conversation(self) -> CompletionInput:
+    def to_input(self) -> CompletionInput:
         *before, last = self.messages
         if last.role != "user":
-            raise BadInput(
-                f"The last message is of {last.role!r}.", hint="It must be the user's: that is what is said."
-            )
+            raise BadInput(f"The last message is of {last.role!r}.", hint="The last message must be the user's.")
         files = tuple(last.files())
         if not last.text().strip() and not files:
             raise BadInput("The last message is empty.", hint="Give it some text.")
         return CompletionInput(
-            earlier=_drop_orphan_results([one.message() for one in before]), said=last.text(), files=files
+            earlier=_drop_orphan_results([one.message() for one in before]), text=last.text(), files=files
         )
 
 

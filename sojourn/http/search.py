@@ -46,10 +46,10 @@ class SearchParams(schemas.StrictSchema):
     limit: int = Field(default=20, ge=1, le=200)
     before: int | None = Field(default=None, ge=0, le=MAX_INTEGER, description="The `next` of the page before.")
 
-    def search(self, inside: SessionId | None, asker: Principal) -> SearchQuery:
+    def search(self, inside: SessionId | None, principal: Principal) -> SearchQuery:
         return SearchQuery(
             text=self.q,
-            principal=asker,
+            principal=principal,
             session=inside,
             roles=tuple(self.role),
             sources=tuple(self.source),
@@ -67,24 +67,24 @@ class SearchParams(schemas.StrictSchema):
 @router.get("/resolve", summary="Find one session", responses=problem_responses(404, 409))
 async def resolve(
     store: StoreDep,
-    asker: PrincipalDep,
+    principal: PrincipalDep,
     answer: SessionAnswer,
     words: Annotated[str, Query(min_length=1, max_length=1000, description="Id, beginning of it, or title.")],
 ) -> schemas.SessionDetail:
     """As `/api/sessions/{id}`, also for titles with a `/` in them."""
-    return answer(await store.resolve(words, principal=asker))
+    return answer(await store.resolve(words, principal=principal))
 
 
 @router.get("/search", summary="Search messages and titles", responses=problem_responses(400, 404, 409))
 async def search(
-    asked: Annotated[SearchParams, Query()], store: StoreDep, asker: PrincipalDep, form: ExactForm
+    params: Annotated[SearchParams, Query()], store: StoreDep, principal: PrincipalDep, form: ExactForm
 ) -> schemas.HitPage:
-    if not asked.q and not asked.tool:
+    if not params.q and not params.tool:
         raise BadInput("Nothing is looked for.", hint="Give words as `q`, or the name of a `tool`.")
-    inside = (await store.resolve(asked.session, principal=asker)).id if asked.session else None
-    found = await store.search(asked.search(inside, asker))
-    shown = found[: asked.limit]
-    more = shown[-1].at if len(found) > asked.limit else None
+    inside = (await store.resolve(params.session, principal=principal)).id if params.session else None
+    found = await store.search(params.search(inside, principal))
+    shown = found[: params.limit]
+    more = shown[-1].at if len(found) > params.limit else None
     if form:
         return exact_response({"hits": shown, "next": more}, schemas.HitPage)
     return schemas.HitPage(hits=[schemas.HitSchema.of(one) for one in shown], next=more)

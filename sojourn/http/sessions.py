@@ -59,9 +59,9 @@ class SessionListParams(schemas.StrictSchema):
     )
     count: bool = Field(default=False, description="Say how many there are in all, too.")
 
-    def listing(self, asker: Principal) -> Listing:
+    def listing(self, principal: Principal) -> Listing:
         return Listing(
-            principal=asker,
+            principal=principal,
             text=self.text,
             sources=tuple(self.source),
             tags=tuple(self.tag),
@@ -100,10 +100,10 @@ class SessionChanges(schemas.StrictSchema):
     revision: Revision | None = Field(default=None, description="Change only what still has this revision.")
 
     def applied_to(self, session: Session) -> Session:
-        asked: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set - {"revision"}}
-        if "tags" in asked:
-            asked["tags"] = tuple(asked["tags"])
-        return replace(session, **asked)
+        changes: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set - {"revision"}}
+        if "tags" in changes:
+            changes["tags"] = tuple(changes["tags"])
+        return replace(session, **changes)
 
 
 class ForgetOptions(schemas.StrictSchema):
@@ -114,14 +114,14 @@ class ForgetOptions(schemas.StrictSchema):
 
 @router.get("", summary="List sessions", responses=problem_responses(400))
 async def list_sessions(
-    asked: Annotated[SessionListParams, Query()], store: StoreDep, asker: PrincipalDep, form: ExactForm
+    params: Annotated[SessionListParams, Query()], store: StoreDep, principal: PrincipalDep, form: ExactForm
 ) -> schemas.SessionPage:
     """`skip` jumps into the list; `next` goes on from where a page ended, whatever happens meanwhile."""
-    listing = asked.listing(asker)
+    listing = params.listing(principal)
     found: Sequence[Session] = await store.find(listing)
-    shown = found[: asked.limit]
-    more = make_cursor(shown[-1].last_active, shown[-1].id) if len(found) > asked.limit else None
-    total = await store.count(listing) if asked.count else None
+    shown = found[: params.limit]
+    more = make_cursor(shown[-1].last_active, shown[-1].id) if len(found) > params.limit else None
+    total = await store.count(listing) if params.count else None
     if form:
         return exact_response({"sessions": shown, "next": more, "total": total}, schemas.SessionPage)
     return schemas.SessionPage(
@@ -131,11 +131,11 @@ async def list_sessions(
 
 @router.post("", status_code=201, summary="Begin a session", responses=problem_responses(400, 404, 409))
 async def create_session(
-    wanted: NewSession, service: ServiceDep, speaker: CallerDep, response: Response, answer: SessionAnswer
+    wanted: NewSession, service: ServiceDep, caller: CallerDep, response: Response, answer: SessionAnswer
 ) -> schemas.SessionDetail:
     """`source` is the surface it begins on, and that drives it."""
     made = await service.open(
-        replace(speaker, surface=wanted.source or speaker.surface),
+        replace(caller, surface=wanted.source or caller.surface),
         title=wanted.title,
         model=wanted.model,
         runtime=wanted.runtime,

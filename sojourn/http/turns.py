@@ -127,14 +127,14 @@ async def say(
     wanted: TurnBody,
     service: ServiceDep,
     store: StoreDep,
-    speaker: CallerDep,
+    caller: CallerDep,
     activity: ActivityDep,
     idempotency_key: Key = None,
 ) -> TurnStarted:
     """What was said is kept when this answers; the turn runs on by itself."""
     wanted.require_content()
     request = await wanted.to_request(session.id, idempotency_key, service, store)
-    turn = await service.say(session.id, request, speaker, when_busy=wanted.when_busy)
+    turn = await service.say(session.id, request, caller, when_busy=wanted.when_busy)
     activity.add_session(turn.session)
     return TurnStarted(turn_id=turn.id, session_id=turn.session, after=turn.after)
 
@@ -145,36 +145,36 @@ async def running(session: ExactSession, service: ServiceDep) -> RunningTurn:
 
 
 @router.post("/turns/{turn}/stop", summary="Stop a turn")
-async def stop(session: ExactSession, turn: TurnName, service: ServiceDep, speaker: CallerDep) -> StopResult:
+async def stop(session: ExactSession, turn: TurnName, service: ServiceDep, caller: CallerDep) -> StopResult:
     """Asks it to stop, wherever it runs. One that is over already is no mistake: `stopped` is false."""
     wanted = None if turn == RUNNING else TurnId(turn)
-    return StopResult(stopped=await service.stop(session.id, speaker, turn=wanted))
+    return StopResult(stopped=await service.stop(session.id, caller, turn=wanted))
 
 
 @router.post("/turns/{turn}/approval", status_code=204, summary="Answer a question", responses=problem_responses(400))
-async def approve(id: ExactId, turn: TurnName, answer: ApprovalBody, service: ServiceDep, speaker: CallerDep) -> None:
+async def approve(id: ExactId, turn: TurnName, answer: ApprovalBody, service: ServiceDep, caller: CallerDep) -> None:
     """Only the owner may; who asked and whose session it is makes no difference."""
     session = SessionId(id)
     if turn != RUNNING and turn != await service.running(session):
         raise NotFound(f"Turn {turn} is over or never was.", hint="`/turns/running` says which one runs.")
-    reply = Reply(choice=answer.choice, by=speaker.name or speaker.holder, why=answer.why)
-    await service.answer(session, answer.question, reply, speaker)
+    reply = Reply(choice=answer.choice, by=caller.name or caller.holder, why=answer.why)
+    await service.answer(session, answer.question, reply, caller)
 
 
 @router.post("/steer", status_code=204, summary="Tell a running turn something", responses=problem_responses(400))
-async def steer(session: ExactSession, what: SteerBody, service: ServiceDep, speaker: CallerDep) -> None:
-    await service.steer(session.id, what.text, speaker)
+async def steer(session: ExactSession, what: SteerBody, service: ServiceDep, caller: CallerDep) -> None:
+    await service.steer(session.id, what.text, caller)
 
 
 @router.post("/take", summary="Take over")
-async def take(session: ExactSession, service: ServiceDep, speaker: CallerDep, answer: SessionAnswer) -> SessionDetail:
+async def take(session: ExactSession, service: ServiceDep, caller: CallerDep, answer: SessionAnswer) -> SessionDetail:
     """The calling surface becomes the driver."""
-    return answer(await service.take_over(session.id, speaker))
+    return answer(await service.take_over(session.id, caller))
 
 
 @router.post("/undo", summary="Hide the last request and its answer")
-async def undo(session: ExactSession, service: ServiceDep, speaker: CallerDep) -> UndoResult:
-    return UndoResult(hidden=await service.undo(session.id, speaker))
+async def undo(session: ExactSession, service: ServiceDep, caller: CallerDep) -> UndoResult:
+    return UndoResult(hidden=await service.undo(session.id, caller))
 
 
 async def _to_attachment(wanted: AttachmentBody, session: SessionId, service: Service, blobs: BlobStore) -> Attachment:
