@@ -13,7 +13,6 @@ from sojourn.gateway.context import GatewayContext
 from sojourn.ports.platform import CanThread, PlatformAdapter
 from sojourn.ports.store import Record
 from sojourn.service.home_channels import HomeChannel, place_from
-from sojourn.text.codec import encode_value
 
 _KIND = "handoff_place"
 _RETRY_SECONDS = (0.5, 1.5)

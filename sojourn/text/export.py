@@ -10,7 +10,7 @@ from typing import Any
 
 from sojourn.core.messages import Message, parts_of, text_of, tool_calls_of
 from sojourn.core.sessions import Recorded, Session
-from sojourn.text.formatting import format_time, one_line, pluralize, to_iso
+from sojourn.text.formatting import dump_json, format_time, one_line, pluralize, to_iso
 from sojourn.text.transcript import SpokenText, ToolExchange, TranscriptPiece, fold_messages, is_undone
 
 ENDINGS = {"jsonl": ".jsonl", "markdown": ".md"}
@@ -138,13 +138,3 @@ def _parse_json(text: str) -> Any:
         return json.loads(text, parse_constant=str)
     except (ValueError, RecursionError):
         return text
-
-
-def dump_json(value: Any) -> str:
-    """Serialises to JSON text that is valid UTF-8; lone surrogates are escaped."""
-    text = json.dumps(value, ensure_ascii=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value)
-    return text

@@ -11,7 +11,7 @@ from sojourn.achievements.factory import erase_from_documents
 from sojourn.achievements.scan_job import ScanJob, ScanSettings
 from sojourn.achievements.snapshot import SnapshotStore
 from sojourn.achievements.unlocks import Unlock
-from sojourn.core.badges import MetricRule, tool_named
+from sojourn.badge_rules import MetricRule, tool_named
 from tests.unit.achievements.worlds import BOOK, ListedHistory, scanner
 
 RECORDS = {
