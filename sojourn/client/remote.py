@@ -22,6 +22,7 @@ from sojourn.server_file import Server
 from sojourn.text.codec import decode_recorded, decode_value, encode_value, make_cursor
 
 T = TypeVar("T")
+_ARCHIVED = {True: "yes", False: "no", None: "any"}
 _PAGE_ROWS, _PAGE_HITS = 1000, 200  # the most one request may ask for
 _SETTABLE = ("title", "tags", "pinned", "archived", "model", "cwd")
 _HANDOFF = ("handoff_state", "handoff_platform", "handoff_error")
@@ -139,7 +140,7 @@ class RemoteService:
             "parent": listing.parent,
             "since": _to_iso_date(listing.since),
             "until": _to_iso_date(listing.until),
-            "archived": {True: "yes", False: "no", None: "any"}[listing.archived],
+            "archived": _ARCHIVED[listing.archived],
             "pinned": listing.pinned,
         }
         before = make_cursor(*listing.before) if listing.before else None
@@ -151,12 +152,15 @@ class RemoteService:
             "q": search.text,
             "role": search.roles,
             "source": search.sources,
+            "tag": search.tags,
+            "model": search.model,
+            "archived": _ARCHIVED[search.archived],
             "tool": search.tool,
             "since": _to_iso_date(search.since),
             "until": _to_iso_date(search.until),
             "session": search.session,
         }
-        if not search.text.strip():
+        if not search.text.strip() and not search.tool:
             raise BadInput(
                 f"There is no word to look for in {search.text!r}.", hint="Give at least one letter or digit."
             )
