@@ -170,7 +170,7 @@ def hand_over(page: Page, server: Serving, suffix: str) -> None:
         f"/api/sessions/{made}/turns", json={"message": "What are 6 pots of basil at 2.50 each?"}, headers=WEB
     )
     page.goto(f"{server.address}/chat/{made}")
-    page.locator(".used").wait_for()
+    page.locator(".turn-usage").wait_for()
     page.get_by_role("button", name="Hand off to…").click()
     page.get_by_role("button", name="Hand over").click()
     page.locator(".dialog [data-step=completed][data-state=done]").wait_for(timeout=60_000)

@@ -56,7 +56,7 @@ def test_sixty_cards_five_stats_and_filters_that_combine(counted):
     shown.first.wait_for()
     assert page.get_by_role("button", name="Vibe Coding").get_attribute("aria-pressed") == "true"
     page.get_by_label("Search badges").fill("no such badge at all")
-    assert "No badges match" in page.locator(".empty").inner_text()
+    assert "No badges match" in page.locator(".empty-state").inner_text()
 
 
 def test_secrets_do_not_leak(counted):
@@ -65,7 +65,7 @@ def test_secrets_do_not_leak(counted):
     page = counted.open("/achievements?state=secret")
     page.locator("[data-badge]").first.wait_for()
     assert page.locator("[data-badge]").count() == len(secret) > 0
-    assert {one.inner_text() for one in page.locator(".ach-numbers").all()} == {"hidden"}
+    assert {one.inner_text() for one in page.locator(".ach-count").all()} == {"hidden"}
     assert page.locator("[data-state=secret] button", has_text="Share").count() == 0
 
 

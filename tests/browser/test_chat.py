@@ -22,9 +22,9 @@ def test_an_answer_streams_as_markdown_and_what_looks_like_html_stays_text(talki
     page = talking.open("/chat")
     say(page, "<script>window.hurt=1</script>")
     page.locator(".answer strong").wait_for()
-    page.locator(".used").wait_for()
+    page.locator(".turn-usage").wait_for()
     assert page.locator(".bubble").inner_text() == "<script>window.hurt=1</script>"
-    assert page.locator(".code code").inner_text() == "print('hi')"
+    assert page.locator(".code-block code").inner_text() == "print('hi')"
     assert "<img src=x" in page.locator(".answer").first.inner_text()
     assert page.locator(".answer img, .answer a[href^=javascript]").count() == 0
     assert page.evaluate("window.hurt") is None
@@ -41,7 +41,7 @@ def test_two_tabs_see_the_same_words_as_they_come(talking, model):
     second.get_by_text("word3 ").wait_for()
     assert "word59" not in second.locator(".answer").inner_text()
     for page in (first, second):
-        page.locator(".used").wait_for(timeout=30_000)
+        page.locator(".turn-usage").wait_for(timeout=30_000)
         assert page.locator(".answer").inner_text() == words
         assert page.locator("[data-driver=web]").count() == 1
 
@@ -53,7 +53,7 @@ def test_reloading_in_the_middle_loses_no_letter(talking, model):
     say(page, "count")
     page.get_by_text("word5 ").wait_for()
     page.reload()
-    page.locator(".used").wait_for(timeout=30_000)
+    page.locator(".turn-usage").wait_for(timeout=30_000)
     assert page.locator(".answer").inner_text() == words
 
 
@@ -66,7 +66,7 @@ def test_a_line_that_breaks_is_taken_up_where_it_was(talking, model):
     page.context.set_offline(True)
     page.wait_for_timeout(700)
     page.context.set_offline(False)
-    page.locator(".used").wait_for(timeout=30_000)
+    page.locator(".turn-usage").wait_for(timeout=30_000)
     assert page.locator(".answer").inner_text() == words
 
 
@@ -88,7 +88,7 @@ def test_a_tool_asks_first_and_its_result_is_folded_with_its_time(talking, model
     page.get_by_text("Written.").wait_for()
     tool = page.locator("[data-tool=write_file]")
     assert tool.get_attribute("open") is None
-    assert "s" in tool.locator(".timing").inner_text()
+    assert "s" in tool.locator(".tool-duration").inner_text()
     tool.locator("summary").click()
     assert "hello.txt" in tool.inner_text()
     assert next((talking.server.home / "workspace").rglob("hello.txt")).read_text().strip() == "hi"
@@ -132,10 +132,10 @@ def test_code_is_coloured_by_kind_and_stays_the_same_text(talking, model):
     model.play([Say(f"```python\n{code}\n```\n\n```klingon\nnuqneH {BAD}\n```")])
     page = talking.open("/chat")
     say(page, "greet me")
-    page.locator(".used").wait_for()
-    page.locator(".code .hljs-keyword", has_text="def").wait_for()
-    assert page.locator(".code .hljs-string").inner_text() == '"hello"'
-    assert page.locator(".code code").all_inner_texts() == [
+    page.locator(".turn-usage").wait_for()
+    page.locator(".code-block .hljs-keyword", has_text="def").wait_for()
+    assert page.locator(".code-block .hljs-string").inner_text() == '"hello"'
+    assert page.locator(".code-block code").all_inner_texts() == [
         code,
         f"nuqneH {BAD}",
     ]  # a language nobody knows stays plain
@@ -146,12 +146,12 @@ def test_a_request_of_several_steps_is_drawn_as_a_graph(talking, model):
     model.play([Say("Done.")])
     page = talking.open("/chat")
     say(page, f"First read the log, then find the error {BAD}, then write a summary of it.")
-    page.locator(".used").wait_for()
-    nodes = page.locator(".graph .node")
+    page.locator(".turn-usage").wait_for()
+    nodes = page.locator(".task-graph .node")
     assert [one.get_attribute("data-node") for one in nodes.all()] == ["t1", "t2", "t3"]
-    edges = page.locator(".graph .edge").all()
+    edges = page.locator(".task-graph .edge").all()
     assert [one.get_attribute("data-edge") for one in edges] == ["t1>t2", "t2>t3"]
-    assert page.locator(".plan li").count() == 3
+    assert page.locator(".task-plan li").count() == 3
     lefts = [one.bounding_box()["x"] for one in nodes.all()]
     assert lefts == sorted(set(lefts))  # each to the right of what it needs
     assert page.evaluate("window.hurt") is None
@@ -161,7 +161,7 @@ def test_two_tabs_agree_who_drives_and_either_can_go_on(talking, model):
     model.play([Say("One.")], [Say("Two.")])
     first = talking.open("/chat")
     say(first, "begin")
-    first.locator(".used").wait_for()
+    first.locator(".turn-usage").wait_for()
     second = talking.tab(first.context)
     second.goto(first.url)
     second.locator("[data-driver=web]").wait_for()

@@ -54,7 +54,7 @@ def test_the_built_files_begin_with_the_credit_line_and_name_no_other_host(name)
     assert "https://" not in others
 
 
-@pytest.mark.parametrize("name", ["Achievements.tsx", "achievements.css"])
+@pytest.mark.parametrize("name", ["AchievementsPanel.tsx", "achievements.css"])
 def test_the_sources_of_the_page_carry_the_credit_line(name):
     source = ROOT / "web" / "src" / "achievements" / name
     assert source.read_text("utf-8").splitlines()[0] == CREDIT

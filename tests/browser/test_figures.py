@@ -26,17 +26,17 @@ def history(chromium, server):
 def test_insights_show_the_figures_of_the_store_and_draw_them(history):
     page = history.open("/insights")
     page.get_by_label("Time range").select_option("3660")
-    page.locator(".tiles dd").first.wait_for()
+    page.locator(".stat-tiles dd").first.wait_for()
     figures = history.server.client.get(f"{FIGURES}?days=3660").json()
     totals = figures["totals"]
     page.wait_for_function("() => document.querySelectorAll('.u-over').length === 2")  # both charts are there
-    shown = [one.split("\n")[0] for one in page.locator(".tiles dd").all_inner_texts()]
+    shown = [one.split("\n")[0] for one in page.locator(".stat-tiles dd").all_inner_texts()]
     assert shown[:2] == [f"{totals['sessions']:,}", f"{totals['messages']:,}"]
     assert shown[3] == f"${totals['cost_usd']:.2f}"
-    assert "known for 20 of 40 sessions" in page.locator(".tiles").inner_text()
+    assert "known for 20 of 40 sessions" in page.locator(".stat-tiles").inner_text()
     painted = "(one) => one.getContext('2d').getImageData(0, 0, one.width, one.height).data.some((n) => n > 0)"
     assert [one.evaluate(painted) for one in page.locator(".chart canvas").all()] == [True, True]
-    assert page.locator(".heat rect[data-level='1'], .heat rect[data-level='4']").count() > 0
+    assert page.locator(".heatmap rect[data-level='1'], .heatmap rect[data-level='4']").count() > 0
     rates = page.locator("tr", has_text="terminal").inner_text()
     assert "%" in rates
     page.get_by_role("table").last.get_by_role("link").first.click()
@@ -72,10 +72,10 @@ def test_the_memory_page_says_why_something_was_recalled(talking, model):
     model.play([Say("By straw.")])
     page = talking.open("/chat")
     say(page, "how is the greenhouse heated?")
-    page.locator(".used").wait_for()
+    page.locator(".turn-usage").wait_for()
     session = page.url.rpartition("/")[2]
     page.goto(talking.server.address + "/memory")
-    turn = page.locator("[data-used]")
+    turn = page.locator("[data-turn-context]")
     turn.wait_for()
     used = talking.server.client.get(f"/api/plugins/memory/used/{session}").json()
     assert used[0]["pieces"]

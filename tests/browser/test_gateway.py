@@ -24,7 +24,7 @@ def test_a_session_goes_to_a_room_talks_there_and_comes_back(talking, model):
     page = talking.open("/chat")
     say(page, "plan a herb garden")
     page.get_by_text("Basil and thyme.").wait_for()
-    page.locator(".used").wait_for()
+    page.locator(".turn-usage").wait_for()
     other = talking.tab(page.context)
     other.goto(page.url)
     other.locator("[data-driver=web]").wait_for()
@@ -60,7 +60,7 @@ def test_what_was_handed_over_and_sent_is_kept_in_sight(talking, model):
     model.play([Say("Yes.")], [Say("Hello from the room.")])
     page = talking.open("/chat")
     say(page, "are you there?")
-    page.locator(".used").wait_for()
+    page.locator(".turn-usage").wait_for()
     hand_over(page, chat="#garden").locator("[data-step=completed][data-state=done]").wait_for()
     page.goto(talking.server.address + "/gateway/%23garden")
     history = page.get_by_role("region", name="Hand-offs")
@@ -68,10 +68,10 @@ def test_what_was_handed_over_and_sent_is_kept_in_sight(talking, model):
     ledger = page.get_by_role("region", name="Deliveries").first
     ledger.locator("[data-delivery=sent], [data-delivery=delivered]").first.wait_for()
     assert "Hello from the room." in ledger.inner_text()
-    line = page.locator("[data-line=local]")
+    line = page.locator("[data-connection=local]")
     assert line.get_attribute("data-health") == "good"
     page.wait_for_function(  # the figures come with the gateway's next sign of life
-        "() => !document.querySelector('[data-line=local] dl').innerText.includes('Last delivered\\nnothing yet')"
+        "() => !document.querySelector('[data-connection=local] dl').innerText.includes('Last delivered\\nnothing yet')"
     )
 
 
@@ -85,13 +85,13 @@ def test_a_page_opened_amid_a_hand_off_sees_it_through(talking, model):
     model.play([Say("Yes.")], hello)
     page = talking.open("/chat")
     say(page, "are you there?")
-    page.locator(".used").wait_for()
+    page.locator(".turn-usage").wait_for()
     dialog = hand_over(page)
     dialog.locator("[data-step=bound][data-state=done]").wait_for()
     page.reload()
-    page.locator(".leaving [data-step=bound][data-state=done]").wait_for()
+    page.locator(".handoff-status [data-step=bound][data-state=done]").wait_for()
     seen.set()
-    page.locator(".leaving").wait_for(state="detached")
+    page.locator(".handoff-status").wait_for(state="detached")
     page.locator("[data-driver=local]").wait_for()
     page.get_by_text("Hello from the room, at last.").wait_for()
 
@@ -100,7 +100,7 @@ def test_one_that_fails_says_why_and_leaves_the_session_here(talking, model):
     model.play([Say("Yes.")], [Say("Still here.")])
     page = talking.open("/chat")
     say(page, "are you there?")
-    page.locator(".used").wait_for()
+    page.locator(".turn-usage").wait_for()
     dialog = hand_over(page, chat="..")
     dialog.locator("[data-state=failed]").wait_for()
     assert "'..' is not a valid room name." in dialog.locator(".problem-text").inner_text()
@@ -149,9 +149,9 @@ def test_a_question_in_a_room_is_answered_with_a_button(talking, model):
         answers(tab).get_by_role("button", name="Allow once").wait_for()
     answers(other).get_by_role("button", name="Allow once").click()
     for tab in (page, other):  # the question says how it was answered, and cannot be answered again
-        tab.locator(".note-row", has_text="→ Allow once").wait_for()
+        tab.locator(".room-message", has_text="→ Allow once").wait_for()
         answers(tab).wait_for(state="detached")
-        tab.locator(".pressed", has_text="you answered: Allow once").wait_for()
+        tab.locator(".button-press", has_text="you answered: Allow once").wait_for()
         tab.get_by_role("log", name="desk").get_by_text("Written.", exact=True).wait_for()
     assert next((talking.server.home / "workspace").rglob("desk.txt")).read_text().strip() == "hi"
     assert talking.complaints == []
@@ -168,12 +168,12 @@ def test_a_press_is_seen_in_every_tab_until_the_gateway_has_heard_it(chromium, h
         page.get_by_label("Write as").fill("ann")
         answers(page).get_by_role("button", name="Allow").click()
         for tab in (page, other):
-            tab.locator(".pressed", has_text="ann answered: Allow").wait_for()
+            tab.locator(".button-press", has_text="ann answered: Allow").wait_for()
             assert answers(tab).get_by_role("button", name="Deny").is_enabled()
         answers(other).get_by_role("button", name="Deny").click()
         page.reload()
         for tab in (page, other):
-            tab.locator(".pressed", has_text="you answered: Deny").wait_for()
+            tab.locator(".button-press", has_text="you answered: Deny").wait_for()
             denied = answers(tab).get_by_role("button", name="Deny")
             assert (denied.get_attribute("aria-pressed"), denied.is_disabled()) == ("true", True)
             assert answers(tab).get_by_role("button", name="Allow").is_disabled()

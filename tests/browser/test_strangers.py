@@ -49,7 +49,7 @@ def test_no_page_runs_what_stands_in_a_title_a_message_a_tool_or_a_model(poisone
         assert page.locator("main img[src=x], main svg[onload]").count() == 0, path
     page.goto(poisoned.server.address + "/sessions")
     page.get_by_label("Search all messages and titles").fill("result")
-    page.locator(".hits mark").first.wait_for()
+    page.locator(".search-results mark").first.wait_for()
     page.keyboard.press("Control+k")
     page.keyboard.type("title")
     page.get_by_role("option", name="title <img").wait_for()
@@ -62,8 +62,8 @@ def test_a_tool_that_a_model_made_up_is_only_a_name(talking, model):
     page = talking.open("/chat")
     say(page, "do something")
     page.get_by_text("There is no such tool.").wait_for()
-    assert page.locator(".tool strong").inner_text() == f"run{BAD}"
-    page.locator(".tool summary").click()
+    assert page.locator(".tool-call strong").inner_text() == f"run{BAD}"
+    page.locator(".tool-call summary").click()
     assert page.locator(".chat-body img[src=x]").count() == 0
     assert page.evaluate("window.hurt") is None
 

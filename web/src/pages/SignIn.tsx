@@ -1,12 +1,12 @@
 import { useState } from "react";
 import { sendJson } from "@/api/http";
-import { useWords } from "@/i18n";
+import { useI18n } from "@/i18n";
 
 export function SignIn() {
-  const { t } = useWords();
+  const { t } = useI18n();
   const [token, setToken] = useState("");
   const [error, setError] = useState("");
-  const enter = async () => {
+  const signIn = async () => {
     try {
       await sendJson("POST", "/enter", { token });
       location.reload();
@@ -16,7 +16,7 @@ export function SignIn() {
   };
   return (
     <main className="sign-in">
-      <form className="card" onSubmit={(event) => { event.preventDefault(); void enter(); }}>
+      <form className="card" onSubmit={(event) => { event.preventDefault(); void signIn(); }}>
         <img src="/assets/icon.svg" alt="" width="48" height="48" />
         <h1>{t("signin.title")}</h1>
         <p className="dim">{t("signin.hint")} <code>sojourn dashboard</code></p>
