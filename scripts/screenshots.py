@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from sojourn.testing.model_script import ModelRequest, Say, Step
 from sojourn.testing.model_server import ModelServer
-from tests.browser.histories import fill
+from tests.browser.sample_sessions import create_sessions
 from tests.e2e.http_server import Serving
 
 ROOT = Path(__file__).parents[1]
@@ -172,7 +172,7 @@ def hand_over(page: Page, server: Serving, suffix: str) -> None:
     page.goto(f"{server.address}/chat/{made}")
     page.locator(".turn-usage").wait_for()
     page.get_by_role("button", name="Hand off to…").click()
-    page.get_by_role("button", name="Hand over").click()
+    page.get_by_role("button", name="Hand off", exact=True).click()
     page.locator(".dialog [data-step=completed][data-state=done]").wait_for(timeout=60_000)
     page.screenshot(path=TARGET / f"handoff{suffix}.png")
     print(f"docs/img/handoff{suffix}.png")
@@ -206,7 +206,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="sj-") as folder:
         alone(Path(folder))
         home = Path(folder) / ".sojourn"
-        fill(home, 600, calls=5, titles=titles())
+        create_sessions(home, 600, calls=5, titles=titles())
         (Path(folder) / ".hermes").mkdir()
         (Path(folder) / ".hermes" / "state.db").write_bytes(gzip.decompress(HISTORY.read_bytes()))
         with (

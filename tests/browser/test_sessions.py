@@ -6,22 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import BAD, visiting
-from tests.browser.histories import fill
+from tests.browser.conftest import XSS, open_site
+from tests.browser.sample_sessions import create_sessions
 from tests.e2e.http_server import Serving
 
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory):
     home = tmp_path_factory.mktemp("history") / ".sojourn"
-    fill(home, 60, calls=3)
+    create_sessions(home, 60, calls=3)
     with Serving(home, SOJOURN_RUNTIME="offline", SOJOURN_MODEL_DETECT="no") as server:
         yield server
 
 
 @pytest.fixture
 def filled(chromium, history):
-    yield from visiting(chromium, history)
+    yield from open_site(chromium, history)
 
 
 def test_reading_jumping_to_a_tool_and_continuing(filled):
@@ -37,7 +37,7 @@ def test_reading_jumping_to_a_tool_and_continuing(filled):
 def test_rename_tag_pin_archive_and_delete(filled):
     page = filled.open("/sessions/copy-000007")
     page.get_by_role("button", name="Rename").click()
-    page.get_by_role("textbox", name="Rename").fill(f"garden {BAD}")
+    page.get_by_role("textbox", name="Rename").fill(f"garden {XSS}")
     page.get_by_role("button", name="Save").click()
     page.locator("h1", has_text="garden").wait_for()
     page.get_by_role("button", name="Tags").click()
@@ -50,7 +50,7 @@ def test_rename_tag_pin_archive_and_delete(filled):
     page.wait_for_timeout(300)
     kept = filled.server.client.get("/api/sessions/copy-000007").json()
     assert (kept["title"], kept["tags"], kept["pinned"], kept["archived"]) == (
-        f"garden {BAD}",
+        f"garden {XSS}",
         ["home", "water"],
         True,
         True,
@@ -132,8 +132,8 @@ def test_every_filter_combines_with_a_tool_and_with_words(filled):
 
 def found(page, *titles):
     page.wait_for_function(
-        "(titles) => [...new Set([...document.querySelectorAll('.search-results strong')].map((one) => one.textContent))]"
-        ".sort().join() === titles.join()",
+        "(titles) => [...new Set([...document.querySelectorAll('.search-results strong')]"
+        ".map((one) => one.textContent))].sort().join() === titles.join()",
         arg=list(titles),
     )
 
@@ -148,14 +148,14 @@ LONG_TASKS = """() => {
 @pytest.fixture(scope="module")
 def hundred_thousand(tmp_path_factory):
     home = tmp_path_factory.mktemp("crowd") / ".sojourn"
-    fill(home, 100_000)
+    create_sessions(home, 100_000)
     with Serving(home, SOJOURN_RUNTIME="offline", SOJOURN_MODEL_DETECT="no") as server:
         yield server
 
 
 @pytest.fixture
 def crowd(chromium, hundred_thousand):
-    yield from visiting(chromium, hundred_thousand)
+    yield from open_site(chromium, hundred_thousand)
 
 
 @pytest.mark.slow
@@ -252,4 +252,4 @@ def test_a_golden_history_is_found_and_brought_in(site, home):
     page.get_by_text("Imported from hermes").wait_for(timeout=60_000)
     page.get_by_role("main").get_by_role("link", name="Sessions").click()
     page.locator(".session-row").first.wait_for()
-    assert site.complaints == []
+    assert site.console_errors == []

@@ -16,11 +16,14 @@ export function getLanguage(): Language {
   return navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en";
 }
 
+/** Fills in a message's placeholders: `{n}` is a value, `{n|day|days}` the first word if the value is 1, else the second. */
 export function buildTranslator(language: Language): Translate {
   return (key, values = {}) =>
-    (MESSAGES[language][key] ?? en[key] ?? key).replace(/\{(\w+)\}/g, (whole, name: string) =>
-      name in values ? String(values[name]) : whole,
-    );
+    (MESSAGES[language][key] ?? en[key] ?? key).replace(/\{(\w+)(?:\|(\w+)\|(\w+))?\}/g, (whole, name: string, one?: string, many?: string) => {
+      if (!(name in values)) return whole;
+      const value = String(values[name]);
+      return one === undefined || many === undefined ? value : value === "1" ? one : many;
+    });
 }
 
 export const I18nContext = createContext<{ t: Translate; language: Language; setLanguage: (language: Language) => void }>({

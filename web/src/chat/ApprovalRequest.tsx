@@ -7,7 +7,7 @@ const CHOICE_LABELS: Record<string, MessageKey> = { once: "chat.choice.once", se
 export function ApprovalRequest({ question, answer }: { question: ApprovalQuestion; answer: (question: string, choice: string) => void }) {
   const { t } = useI18n();
   return (
-    <div className={question.dangerous ? "approval-request dangerous" : "approval-request"} role="alertdialog" aria-label={t("chat.asking")}>
+    <div className={question.dangerous ? "approval-request dangerous" : "approval-request"} role="alertdialog" aria-label={t("chat.approval")}>
       <p><strong>{question.text}</strong></p>
       {typeof question.detail === "string" && question.detail && <pre tabIndex={0}>{question.detail}</pre>}
       <div className="row">

@@ -62,7 +62,7 @@ export function Composer({ isBusy, send, stop, upload }: Props) {
       {problem && <p className="problem-text" role="alert">{problem}</p>}
       {attachments.length > 0 && (
         <ul className="attachments" aria-label={t("chat.attachments")}>
-          {attachments.map((attachment) => <li key={attachment.hash} className="pill"><Icon name="clip" size={13} /> {attachment.name} <button type="button" className="ghost" aria-label={t("chat.unattach", { name: attachment.name })} onClick={() => setAttachments(attachments.filter((other) => other !== attachment))}><Icon name="close" size={12} /></button></li>)}
+          {attachments.map((attachment) => <li key={attachment.hash} className="pill"><Icon name="clip" size={13} /> {attachment.name} <button type="button" className="ghost" aria-label={t("chat.attachments.remove", { name: attachment.name })} onClick={() => setAttachments(attachments.filter((other) => other !== attachment))}><Icon name="close" size={12} /></button></li>)}
         </ul>
       )}
       <textarea autoFocus rows={Math.min(8, Math.max(2, text.split("\n").length))} placeholder={t("chat.placeholder")} aria-label={t("chat.placeholder")} value={text} onChange={(event) => setText(event.target.value)} onKeyDown={handleKey} onPaste={handlePaste} />

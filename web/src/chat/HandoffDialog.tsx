@@ -84,9 +84,9 @@ function DestinationForm({ submit }: { submit: (to: string) => void }) {
   return (
     <form className="handoff-form" onSubmit={(event) => { event.preventDefault(); submit(chat.trim() ? `${platform}:${chat.trim()}` : platform); }}>
       <p className="dim">{t("handoff.about")}</p>
-      <label>{t("handoff.where")} <select value={platform} onChange={(event) => setPlatform(event.target.value)}>{platforms.map((name) => <option key={name} value={name}>{TERMINALS.includes(name) ? t("handoff.terminal") : name}</option>)}</select></label>
+      <label>{t("handoff.destination")} <select value={platform} onChange={(event) => setPlatform(event.target.value)}>{platforms.map((name) => <option key={name} value={name}>{TERMINALS.includes(name) ? t("handoff.terminal") : name}</option>)}</select></label>
       {!TERMINALS.includes(platform) && <label>{t("handoff.chat")} <input value={chat} placeholder={t("handoff.home")} maxLength={400} onChange={(event) => setChat(event.target.value)} /></label>}
-      <button className="button primary"><Icon name="share" size={16} /> {t("handoff.go")}</button>
+      <button className="button primary"><Icon name="share" size={16} /> {t("handoff.submit")}</button>
     </form>
   );
 }
@@ -97,10 +97,10 @@ function HandoffProgress({ handoff, cancel }: { handoff: Handoff; cancel: () => 
   return (
     <>
       <div role="status"><HandoffSteps handoff={handoff} /></div>
-      {handoff.state === "completed" && <p><strong>{t("handoff.arrived", { where: handoff.platform })}</strong> {room && <a href={`/gateway/${encodeURIComponent(room)}`} onClick={followLink}>{t("handoff.look")}</a>}</p>}
+      {handoff.state === "completed" && <p><strong>{t("handoff.moved", { where: handoff.platform })}</strong> {room && <a href={`/gateway/${encodeURIComponent(room)}`} onClick={followLink}>{t("handoff.open")}</a>}</p>}
       <HandoffOutcome handoff={handoff} />
-      {isOver(handoff) && handoff.state !== "completed" && <p className="dim">{t("handoff.intact")}</p>}
-      {canCancel(handoff) && <button className="button danger" onClick={cancel}>{t("handoff.calloff")}</button>}
+      {isOver(handoff) && handoff.state !== "completed" && <p className="dim">{t("handoff.unchanged")}</p>}
+      {canCancel(handoff) && <button className="button danger" onClick={cancel}>{t("handoff.cancel")}</button>}
     </>
   );
 }

@@ -40,8 +40,8 @@ export function TaskGraph({ tasks }: { tasks: Task[] }) {
   const width = Math.max(...nodes.map((node) => node.x)) + NODE_WIDTH + 4;
   const height = Math.max(...nodes.map((node) => node.y)) + NODE_HEIGHT + 4;
   return (
-    <div className="task-graph" tabIndex={0} role="region" aria-label={t("chat.graph")}>
-      <svg width={width} height={height} viewBox={`-2 -2 ${width} ${height}`} role="img" aria-label={t("chat.graph")}>
+    <div className="task-graph" tabIndex={0} role="region" aria-label={t("chat.plan.graph")}>
+      <svg width={width} height={height} viewBox={`-2 -2 ${width} ${height}`} role="img" aria-label={t("chat.plan.graph")}>
         {nodes.flatMap(({ task, x, y }) => (task.needs ?? []).map((id) => {
           const from = nodesById.get(id);
           if (!from) return null;

@@ -17,7 +17,7 @@ export function TaskPlan({ tasks }: { tasks: Task[] }) {
           <li key={task.id} data-state={task.state}>
             <span className="state-sign" aria-hidden="true">{STATE_SIGNS[task.state] ?? "○"}</span>
             <span>{task.title} <span className="visually-hidden">({task.state})</span></span>
-            {task.needs?.length > 0 && <span className="dim">{t("chat.after", { what: task.needs.map((id) => titles.get(id) ?? id).join(", ") })}</span>}
+            {task.needs?.length > 0 && <span className="dim">{t("chat.plan.after", { what: task.needs.map((id) => titles.get(id) ?? id).join(", ") })}</span>}
           </li>
         ))}
       </ol>

@@ -30,7 +30,7 @@ export const TurnCard = memo(function TurnCard({ turn, session, isLive, answerAp
 
 function UserMessage({ turn, session }: { turn: TurnView; session: string }) {
   const { t } = useI18n();
-  if (turn.userMessage!.extra?.internal) return <details className="recalled-context"><summary><Icon name="wheel" size={15} /> {t("chat.announced")}</summary><p>{turn.userMessage!.content}</p></details>;
+  if (turn.userMessage!.extra?.internal) return <details className="recalled-context"><summary><Icon name="wheel" size={15} /> {t("chat.handedover")}</summary><p>{turn.userMessage!.content}</p></details>;
   const parts = (turn.userMessage!.parts ?? []).filter((part) => part["type"] !== "text" && typeof part["hash"] === "string");
   return (
     <div className="user-message">
@@ -69,7 +69,7 @@ function TurnProgress({ turn }: { turn: TurnView }) {
   return (
     <div className="turn-progress" role="status">
       <span className="dots" aria-hidden="true"><i /><i /><i /></span> {t(STAGE_LABELS[turn.stage] ?? "chat.stage.running")}
-      {turn.reasoning && <details><summary>{t("chat.thoughts")}</summary><p>{turn.reasoning}</p></details>}
+      {turn.reasoning && <details><summary>{t("chat.reasoning")}</summary><p>{turn.reasoning}</p></details>}
     </div>
   );
 }

@@ -26,8 +26,8 @@ export function TurnOptionsPicker({ options, onChange }: { options: TurnOptions;
   return (
     <>
       <select aria-label={t("chat.runtime")} value={options.runtime} onChange={(event) => onChange({ ...options, runtime: event.target.value, model: "" })}>
-        <option value="">{defaultRuntime ? t("chat.usual", { name: defaultRuntime.label }) : t("chat.runtime")}</option>
-        {runtimes.map((runtime) => <option key={runtime.name} value={runtime.name} disabled={!runtime.ok} title={runtime.detail}>{runtime.label}{runtime.ok ? "" : ` (${t("chat.notready")})`}</option>)}
+        <option value="">{defaultRuntime ? t("chat.runtime.default", { name: defaultRuntime.label }) : t("chat.runtime")}</option>
+        {runtimes.map((runtime) => <option key={runtime.name} value={runtime.name} disabled={!runtime.ok} title={runtime.detail}>{runtime.label}{runtime.ok ? "" : ` (${t("chat.runtime.notready")})`}</option>)}
       </select>
       {models.length > 1 && (
         <select aria-label={t("chat.model")} value={options.model} onChange={(event) => onChange({ ...options, model: event.target.value })}>
@@ -38,7 +38,7 @@ export function TurnOptionsPicker({ options, onChange }: { options: TurnOptions;
       {templates.length > 0 && (
         <select aria-label={t("chat.template")} value={options.template} onChange={(event) => onChange({ ...options, template: event.target.value })}>
           <option value="">{t("chat.template")}</option>
-          <option value="none">{t("chat.notemplate")}</option>
+          <option value="none">{t("chat.template.none")}</option>
           {templates.map((template) => <option key={template}>{template}</option>)}
         </select>
       )}

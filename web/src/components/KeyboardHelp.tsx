@@ -6,7 +6,7 @@ const SHORTCUTS: Array<[string, MessageKey]> = [
   ["/", "help.search"],
   ["?", "help.help"],
   ["Enter", "help.send"],
-  ["Shift Enter", "help.line"],
+  ["Shift Enter", "help.newline"],
   ["Esc", "help.close"],
 ];
 

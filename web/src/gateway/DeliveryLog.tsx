@@ -9,14 +9,14 @@ const SUCCESS_STATES = ["sent", "delivered"];
 export function DeliveryLog({ polled }: { polled: Polled<Delivery[]> }) {
   const { t, language } = useI18n();
   return (
-    <section className="card" aria-label={t("ledger.title")}>
-      <h2>{t("ledger.title")}</h2>
+    <section className="card" aria-label={t("deliveries.title")}>
+      <h2>{t("deliveries.title")}</h2>
       <ErrorMessage error={polled.error} />
-      {polled.data?.length === 0 && <p className="dim">{t("ledger.none")}</p>}
+      {polled.data?.length === 0 && <p className="dim">{t("deliveries.none")}</p>}
       {Boolean(polled.data?.length) && (
-        <div className="scroll-x" tabIndex={0} role="region" aria-label={t("ledger.title")}>
+        <div className="scroll-x" tabIndex={0} role="region" aria-label={t("deliveries.title")}>
           <table>
-            <thead><tr><th>{t("ledger.when")}</th><th>{t("ledger.where")}</th><th>{t("ledger.what")}</th><th>{t("ledger.tries")}</th><th>{t("ledger.state")}</th></tr></thead>
+            <thead><tr><th>{t("deliveries.when")}</th><th>{t("deliveries.where")}</th><th>{t("deliveries.what")}</th><th>{t("deliveries.attempts")}</th><th>{t("deliveries.state")}</th></tr></thead>
             <tbody>
               {polled.data!.map((delivery) => (
                 <tr key={delivery.id} data-delivery={delivery.state}>
@@ -24,7 +24,7 @@ export function DeliveryLog({ polled }: { polled: Polled<Delivery[]> }) {
                   <td><span className="pill">{delivery.platform}</span> <span className="mono dim">{delivery.place}</span></td>
                   <td className="delivery-text">{delivery.text}{delivery.error && <p className="problem-text">{delivery.error}</p>}</td>
                   <td className="number">{delivery.attempts}</td>
-                  <td><span className={SUCCESS_STATES.includes(delivery.state) ? "pill good" : delivery.state === "failed" ? "pill bad" : "pill"}>{t(`ledger.state.${delivery.state}` as MessageKey)}</span>{delivery.possible_duplicate && <span className="pill" title={t("ledger.twice.hint")}>{t("ledger.twice")}</span>}</td>
+                  <td><span className={SUCCESS_STATES.includes(delivery.state) ? "pill good" : delivery.state === "failed" ? "pill bad" : "pill"}>{t(`deliveries.state.${delivery.state}` as MessageKey)}</span>{delivery.possible_duplicate && <span className="pill" title={t("deliveries.duplicate.hint")}>{t("deliveries.duplicate")}</span>}</td>
                 </tr>
               ))}
             </tbody>

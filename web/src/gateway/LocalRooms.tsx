@@ -29,7 +29,7 @@ export function LocalRooms({ room }: { room: string }) {
     <section className="card local-rooms" aria-label={t("room.title")}>
       <div className="row">
         <h2 className="room-title">{t("room.title")}</h2>
-        <label className="dim">{t("room.as")} <input className="filter" placeholder={t("room.me")} value={sender} maxLength={100} onChange={(event) => setSender(event.target.value)} /></label>
+        <label className="dim">{t("room.sender")} <input className="filter" placeholder={t("room.me")} value={sender} maxLength={100} onChange={(event) => setSender(event.target.value)} /></label>
       </div>
       <p className="dim">{t("room.about")}</p>
       <div className="row" role="group" aria-label={t("room.rooms")}>
@@ -40,7 +40,7 @@ export function LocalRooms({ room }: { room: string }) {
       </div>
       <ErrorMessage error={error} />
       <MessageLog messages={messages} room={current} sender={sender.trim()} />
-      <MessageForm room={current} thread={null} sender={sender.trim()} label={t("room.say", { room: current })} />
+      <MessageForm room={current} thread={null} sender={sender.trim()} label={t("room.write", { room: current })} />
     </section>
   );
 }
@@ -53,7 +53,7 @@ function MessageLog({ messages, room, sender }: { messages: RoomMessage[]; room:
   }, [messages]);
   return (
     <div className="room-log" ref={box} tabIndex={0} role="log" aria-label={room}>
-      {!messages.length && <p className="empty-state">{t("room.silent")}</p>}
+      {!messages.length && <p className="empty-state">{t("room.empty")}</p>}
       {messages.filter((message) => !message.thread).map((message) => (message.opens ? <Thread key={message.n} opening={message} messages={messages} sender={sender} /> : <MessageRow key={message.n} message={message} messages={messages} sender={sender} />))}
     </div>
   );

@@ -15,20 +15,20 @@ export function Pairing({ polled }: { polled: Polled<People> }) {
   };
   const people = polled.data;
   return (
-    <section className="card" aria-label={t("people.title")}>
-      <h2>{t("people.title")}</h2>
-      <p className="dim">{t("people.about")}</p>
+    <section className="card" aria-label={t("pairing.title")}>
+      <h2>{t("pairing.title")}</h2>
+      <p className="dim">{t("pairing.about")}</p>
       <ErrorMessage error={error ?? polled.error} />
-      {people?.waiting.length === 0 && <p className="dim">{t("people.nobody")}</p>}
+      {people?.waiting.length === 0 && <p className="dim">{t("pairing.none")}</p>}
       <ul className="people-list">
         {people?.waiting.map((request) => <PairingRequest key={`${request.platform}:${request.sender}`} request={request} approve={(code, isOwner) => runAndRefresh(gatewayApi.approvePairing(code, isOwner, ""))} deny={() => runAndRefresh(gatewayApi.denyPairing(request.platform, request.sender))} />)}
       </ul>
-      {Boolean(people?.paired.length) && <h3>{t("people.in")}</h3>}
+      {Boolean(people?.paired.length) && <h3>{t("pairing.approved")}</h3>}
       <ul className="people-list">
         {people?.paired.map((person) => (
           <li key={`${person.platform}:${person.sender}`} className="row">
-            <span className="pill">{person.platform}</span> <strong>{person.name || person.sender}</strong> <span className="dim mono grow">{person.sender}</span> <span className="pill">{person.principal === "owner" ? t("people.owner") : t("people.guest")}</span>
-            <button className="button danger" onClick={() => runAndRefresh(gatewayApi.revokePairing(person.platform, person.sender))}>{t("people.out")}</button>
+            <span className="pill">{person.platform}</span> <strong>{person.name || person.sender}</strong> <span className="dim mono grow">{person.sender}</span> <span className="pill">{person.principal === "owner" ? t("pairing.owner") : t("pairing.guest")}</span>
+            <button className="button danger" onClick={() => runAndRefresh(gatewayApi.revokePairing(person.platform, person.sender))}>{t("pairing.revoke")}</button>
           </li>
         ))}
       </ul>
@@ -43,11 +43,11 @@ function PairingRequest({ request, approve, deny }: { request: People["waiting"]
   return (
     <li data-waiting={request.sender}>
       <form className="row" onSubmit={(event) => { event.preventDefault(); approve(code, isOwner); }}>
-        <span className="pill">{request.platform}</span> <strong>{request.name || request.sender}</strong> <span className="dim mono">{request.sender}</span> <span className="dim grow">{t("people.until", { when: formatRelativeTime(request.until, language) })}</span>
-        <input className="pairing-code mono" placeholder={t("people.code")} aria-label={t("people.code.of", { name: request.name || request.sender })} value={code} autoComplete="off" maxLength={40} onChange={(event) => setCode(event.target.value)} />
-        <label className="row"><input type="checkbox" checked={isOwner} onChange={(event) => setIsOwner(event.target.checked)} /> {t("people.me")}</label>
-        <button className="button primary" disabled={!code.trim()}><Icon name="check" size={16} /> {t("people.approve")}</button>
-        <button type="button" className="button danger" onClick={deny}>{t("people.deny")}</button>
+        <span className="pill">{request.platform}</span> <strong>{request.name || request.sender}</strong> <span className="dim mono">{request.sender}</span> <span className="dim grow">{t("pairing.until", { when: formatRelativeTime(request.until, language) })}</span>
+        <input className="pairing-code mono" placeholder={t("pairing.code")} aria-label={t("pairing.code.of", { name: request.name || request.sender })} value={code} autoComplete="off" maxLength={40} onChange={(event) => setCode(event.target.value)} />
+        <label className="row"><input type="checkbox" checked={isOwner} onChange={(event) => setIsOwner(event.target.checked)} /> {t("pairing.me")}</label>
+        <button className="button primary" disabled={!code.trim()}><Icon name="check" size={16} /> {t("pairing.approve")}</button>
+        <button type="button" className="button danger" onClick={deny}>{t("pairing.deny")}</button>
       </form>
     </li>
   );

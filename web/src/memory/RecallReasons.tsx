@@ -46,15 +46,15 @@ export function RecallReasons() {
   }, [sessionId]);
   const shownContexts = contexts?.map((context, index) => ({ ...context, n: index + 1 })).filter((context) => context.pieces.length || context.left_out.length);
   return (
-    <section className="card" aria-label={t("memory.used")}>
-      <h2>{t("memory.used")}</h2>
-      <p className="dim">{t("memory.used.about")}</p>
-      {sessions?.length === 0 && <p className="empty-state">{t("memory.used.nosession")}</p>}
+    <section className="card" aria-label={t("memory.recall")}>
+      <h2>{t("memory.recall")}</h2>
+      <p className="dim">{t("memory.recall.about")}</p>
+      {sessions?.length === 0 && <p className="empty-state">{t("memory.recall.nosession")}</p>}
       {Boolean(sessions?.length) && (
         <label>{t("memory.session")} <select value={sessionId} onChange={(event) => setSessionId(event.target.value)}>{sessions!.map((session) => <option key={session.id} value={session.id}>{(session.title ?? (session.preview || session.id)).slice(0, 80)}</option>)}</select> <a href={`/chat/${encodeURIComponent(sessionId)}`} onClick={followLink}>{t("nav.chat")}</a></label>
       )}
       <ErrorMessage error={error} />
-      {shownContexts?.length === 0 && <p className="dim">{t("memory.used.none")}</p>}
+      {shownContexts?.length === 0 && <p className="dim">{t("memory.recall.none")}</p>}
       {shownContexts?.toReversed().map((context) => <TurnContextList key={context.turn} context={context} />)}
     </section>
   );
@@ -73,7 +73,7 @@ function TurnContextList({ context }: { context: TurnContext & { n: number } }) 
           </li>
         ))}
       </ul>
-      {context.left_out.length > 0 && <p className="dim">{t("memory.left", { what: context.left_out.join(", ") })}</p>}
+      {context.left_out.length > 0 && <p className="dim">{t("memory.leftout", { what: context.left_out.join(", ") })}</p>}
     </div>
   );
 }

@@ -38,16 +38,16 @@ export function Skills() {
     <section className="card">
       <h2>{t("memory.skills")}</h2>
       <form className="row" onSubmit={(event) => { event.preventDefault(); if (request.trim()) getJson<RankedSkill[]>(`${SKILLS_API}/why?request=${encodeURIComponent(request)}`).then(setRanked, setError); }}>
-        <input className="grow" placeholder={t("memory.why")} aria-label={t("memory.why")} value={request} onChange={(event) => setRequest(event.target.value)} />
-        <button className="button" disabled={!request.trim()}>{t("memory.ask")}</button>
+        <input className="grow" placeholder={t("memory.request")} aria-label={t("memory.request")} value={request} onChange={(event) => setRequest(event.target.value)} />
+        <button className="button" disabled={!request.trim()}>{t("memory.find")}</button>
       </form>
       <ErrorMessage error={error} />
-      {ranked && (ranked.length ? <ol>{ranked.map((skill) => <li key={skill.name}><strong>{skill.name}</strong> <span className="pill">{skill.score.toFixed(2)}</span> <span className="dim">{skill.reason}</span></li>)}</ol> : <p className="dim">{t("memory.noskill")}</p>)}
+      {ranked && (ranked.length ? <ol>{ranked.map((skill) => <li key={skill.name}><strong>{skill.name}</strong> <span className="pill">{skill.score.toFixed(2)}</span> <span className="dim">{skill.reason}</span></li>)}</ol> : <p className="dim">{t("memory.nomatch")}</p>)}
       {skills?.length === 0 && <p className="empty-state">{t("memory.noskills")}</p>}
       <ul className="link-list">
         {skills?.map((skill) => (
           <li key={skill.path}>
-            <div className="row"><span className="grow"><strong>{skill.name}</strong> <span className="dim">{skill.description}</span>{skill.problem && <span className="problem-text"> {skill.problem}</span>}</span>{!skill.problem && <button className="button" aria-expanded={open?.name === skill.name} onClick={() => void toggleSkill(skill.name)}>{t("memory.read")}</button>}</div>
+            <div className="row"><span className="grow"><strong>{skill.name}</strong> <span className="dim">{skill.description}</span>{skill.problem && <span className="problem-text"> {skill.problem}</span>}</span>{!skill.problem && <button className="button" aria-expanded={open?.name === skill.name} onClick={() => void toggleSkill(skill.name)}>{t("memory.view")}</button>}</div>
             {open?.name === skill.name && <div className="card"><Markdown text={open.body ?? ""} /></div>}
           </li>
         ))}

@@ -42,7 +42,7 @@ export default function ChatPage({ rest }: { rest: string }) {
         {chat.view.driver && <span className="pill" data-driver={chat.view.driver}><Icon name="wheel" size={14} /> {t("chat.driver", { who: chat.view.driver })}</span>}
         {!chat.connected && <span className="pill bad" role="status">{t("chat.reconnecting")}</span>}
         {rest && chat.session && <HandoffDialog key={rest} session={rest} isDriver={!otherDriver} isBusy={chat.running !== null} isInProgress={["pending", "running"].includes(chat.session.handoff_state ?? "")} onMoved={chat.refresh} />}
-        {rest && <a className="button" href={`/sessions/${rest}`} onClick={followLink}><Icon name="list" size={16} /> {t("chat.read")}</a>}
+        {rest && <a className="button" href={`/sessions/${rest}`} onClick={followLink}><Icon name="list" size={16} /> {t("chat.transcript")}</a>}
         {rest && <a className="button" href="/chat" onClick={followLink}><Icon name="plus" size={16} /> {t("chat.new")}</a>}
       </header>
       <AutoScroll trigger={chat.view}>
@@ -54,7 +54,7 @@ export default function ChatPage({ rest }: { rest: string }) {
       </AutoScroll>
       {otherDriver && (
         <div className="takeover-banner" role="status">
-          {t("chat.elsewhere", { who: otherDriver })} <button className="button" onClick={chat.takeOver}>{t("chat.take")}</button>
+          {t("chat.driver.elsewhere", { who: otherDriver })} <button className="button" onClick={chat.takeOver}>{t("chat.takeover")}</button>
         </div>
       )}
       <Composer key={rest} isBusy={chat.running !== null} send={send} stop={chat.stop} upload={upload} />
@@ -67,8 +67,8 @@ function ChatWelcome() {
   return (
     <div className="chat-welcome">
       <img src="/assets/icon.svg" alt="" width="56" height="56" />
-      <h2>{t("chat.opening")}</h2>
-      <p className="dim">{t("chat.opening.hint")}</p>
+      <h2>{t("chat.welcome")}</h2>
+      <p className="dim">{t("chat.welcome.hint")}</p>
     </div>
   );
 }

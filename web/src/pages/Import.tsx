@@ -56,7 +56,7 @@ export default function Import() {
               <p className="dim mono">{history.home}</p>
               {history.problem ? <p className="problem-text">{history.problem}</p> : <p>{t("import.sessions", { n: formatNumber(history.sessions, language), mb: (history.bytes / 1e6).toFixed(1) })}</p>}
             </div>
-            <button className="button primary" disabled={Boolean(history.problem) || state?.running} onClick={() => startImport(history)}>{t("import.bring")}</button>
+            <button className="button primary" disabled={Boolean(history.problem) || state?.running} onClick={() => startImport(history)}>{t("import.start")}</button>
           </li>
         ))}
       </ul>

@@ -62,7 +62,7 @@ export default function Insights() {
       <header className="page-header">
         <h1>{t("nav.insights")}</h1>
         <select aria-label={t("insights.range")} value={days} onChange={(event) => setDays(Number(event.target.value))}>
-          {[30, 90, 365, 3660].map((range) => <option key={range} value={range}>{range === 3660 ? t("insights.ever") : t("insights.days", { n: range })}</option>)}
+          {[30, 90, 365, 3660].map((range) => <option key={range} value={range}>{range === 3660 ? t("insights.alltime") : t("insights.days", { n: range })}</option>)}
         </select>
       </header>
       <ErrorMessage error={error} />
@@ -73,7 +73,7 @@ export default function Insights() {
           <section className="card"><h2>{t("insights.activity")}</h2><Heatmap days={insights.days} /></section>
           <div className="two-columns">
             <section className="card"><h2>{t("insights.tokens.day")}</h2>{tokens.some((token) => token !== null) ? <BarChart x={x} y={tokens} label={t("insights.tokens")} /> : <p className="empty-state">{t("insights.none")}</p>}</section>
-            <section className="card"><h2>{t("insights.cost.day")}</h2>{costs.some((cost) => cost !== null) ? <BarChart x={x} y={costs} label={t("insights.cost")} isMoney /> : <p className="empty-state">{t("insights.nocost")}</p>}</section>
+            <section className="card"><h2>{t("insights.cost.day")}</h2>{costs.some((cost) => cost !== null) ? <BarChart x={x} y={costs} label={t("insights.cost")} isMoney /> : <p className="empty-state">{t("insights.cost.none")}</p>}</section>
           </div>
           <div className="two-columns">
             <UsageTable title={t("insights.model")} rows={insights.by_model} />
@@ -100,7 +100,7 @@ function UsageTable({ title, rows }: { title: string; rows: Array<UsageTotals & 
       <div className="scroll-x" tabIndex={0} role="region" aria-label={title}>
         <table>
           <thead><tr><th>{t("settings.name")}</th><th><span className="visually-hidden">%</span></th><th className="number">{t("nav.sessions")}</th><th className="number">{t("insights.tokens")}</th><th className="number">{t("insights.cost")}</th></tr></thead>
-          <tbody>{rows.slice(0, 12).map((row) => <tr key={row.name}><td>{row.name || <span className="dim">{t("insights.untold")}</span>}</td><td width="25%"><span className="usage-bar" style={{ width: `${(100 * row.sessions) / most}%` }} /></td><td className="number">{formatNumber(row.sessions, language)}</td><td className="number">{formatNumber(row.input_tokens + row.output_tokens, language)}</td><td className="number">{formatMoney(row.cost_usd, "–")}</td></tr>)}</tbody>
+          <tbody>{rows.slice(0, 12).map((row) => <tr key={row.name}><td>{row.name || <span className="dim">{t("insights.unrecorded")}</span>}</td><td width="25%"><span className="usage-bar" style={{ width: `${(100 * row.sessions) / most}%` }} /></td><td className="number">{formatNumber(row.sessions, language)}</td><td className="number">{formatNumber(row.input_tokens + row.output_tokens, language)}</td><td className="number">{formatMoney(row.cost_usd, "–")}</td></tr>)}</tbody>
         </table>
       </div>
     </section>
@@ -113,9 +113,9 @@ function ToolSuccessTable({ tools }: { tools: ToolStats | null }) {
   return (
     <section className="card">
       <h2>{t("insights.tools")}</h2>
-      <p className="dim">{t("insights.tools.how", { n: formatNumber(tools.sessions, language) })}</p>
+      <p className="dim">{t("insights.tools.about", { n: formatNumber(tools.sessions, language) })}</p>
       <table>
-        <thead><tr><th>{t("filter.tool")}</th><th><span className="visually-hidden">%</span></th><th className="number">{t("insights.worked")}</th><th className="number">{t("insights.calls")}</th></tr></thead>
+        <thead><tr><th>{t("filter.tool")}</th><th><span className="visually-hidden">%</span></th><th className="number">{t("insights.succeeded")}</th><th className="number">{t("insights.calls")}</th></tr></thead>
         <tbody>
           {tools.tools.slice(0, 15).map((tool) => {
             const all = tool.worked + tool.failed;

@@ -49,7 +49,7 @@ export default function Settings() {
   const shown = settings.filter((setting) => `${setting.name} ${setting.meaning} ${setting.variable}`.toLowerCase().includes(text.toLowerCase()));
   return (
     <div className="page">
-      <header className="page-header"><h1>{t("nav.settings")}</h1><button className="button" onClick={() => void signOut()}>{t("settings.leave")}</button></header>
+      <header className="page-header"><h1>{t("nav.settings")}</h1><button className="button" onClick={() => void signOut()}>{t("settings.signout")}</button></header>
       <ErrorMessage error={error} />
       <div className="two-columns">
         <section className="card">
@@ -59,12 +59,12 @@ export default function Settings() {
               <div><dt>{t("settings.state")}</dt><dd><span className={health.state === "healthy" ? "pill good" : "pill bad"}>{health.state}</span> {health.error} <span className="dim">{health.hint}</span></dd></div>
               <div><dt>{t("settings.store")}</dt><dd className="mono">{health.store}</dd></div>
               <div><dt>{t("settings.version")}</dt><dd>{health.version}</dd></div>
-              <div><dt>pid</dt><dd>{health.pid}</dd></div>
+              <div><dt>{t("settings.pid")}</dt><dd>{health.pid}</dd></div>
             </dl>
           )}
         </section>
         <section className="card">
-          <h2>{t("settings.figures")}</h2>
+          <h2>{t("settings.statistics")}</h2>
           {stats && (
             <dl className="detail-list">
               <div><dt>{t("nav.sessions")}</dt><dd>{formatNumber(stats.sessions, language)}</dd></div>
@@ -79,15 +79,15 @@ export default function Settings() {
       <section className="card">
         <h2>{t("settings.plugins")}</h2>
         <div className="scroll-x" tabIndex={0} role="region" aria-label={t("settings.plugins")}>
-          <table><tbody>{plugins.map((plugin) => <tr key={plugin.name}><td><strong>{plugin.name}</strong></td><td>{plugin.summary}{plugin.problem && <p className="problem-text">{plugin.problem}</p>}</td><td className="number"><span className={plugin.problem ? "pill bad" : "pill good"}>{plugin.problem ? t("settings.failed") : t("settings.on")}</span></td></tr>)}</tbody></table>
+          <table><tbody>{plugins.map((plugin) => <tr key={plugin.name}><td><strong>{plugin.name}</strong></td><td>{plugin.summary}{plugin.problem && <p className="problem-text">{plugin.problem}</p>}</td><td className="number"><span className={plugin.problem ? "pill bad" : "pill good"}>{plugin.problem ? t("settings.failed") : t("settings.loaded")}</span></td></tr>)}</tbody></table>
         </div>
       </section>
       <section className="card">
         <div className="row"><h2 className="grow">{t("settings.all")}</h2><input data-search type="search" placeholder={t("settings.search")} aria-label={t("settings.search")} value={text} onChange={(event) => setText(event.target.value)} /></div>
-        <p className="dim">{t("settings.how")} <code>sojourn config set</code></p>
+        <p className="dim">{t("settings.change")} <code>sojourn config set</code></p>
         <div className="scroll-x" tabIndex={0} role="region" aria-label={t("settings.all")}>
           <table>
-            <thead><tr><th>{t("settings.name")}</th><th>{t("settings.value")}</th><th>{t("settings.origin")}</th><th>{t("settings.meaning")}</th></tr></thead>
+            <thead><tr><th>{t("settings.name")}</th><th>{t("settings.value")}</th><th>{t("settings.origin")}</th><th>{t("settings.description")}</th></tr></thead>
             <tbody>{shown.map((setting) => <tr key={setting.name}><td className="mono">{setting.name}</td><td className="mono">{String(setting.value ?? "")}</td><td><span className="pill">{setting.origin}</span></td><td className="dim">{setting.meaning}</td></tr>)}</tbody>
           </table>
         </div>

@@ -23,7 +23,7 @@ export function SignIn() {
         <label htmlFor="token">{t("signin.token")}</label>
         <input id="token" type="password" autoComplete="current-password" value={token} onChange={(event) => setToken(event.target.value)} />
         {error && <p className="problem-text" role="alert">{error}</p>}
-        <button className="button primary" disabled={!token}>{t("signin.enter")}</button>
+        <button className="button primary" disabled={!token}>{t("signin.submit")}</button>
       </form>
     </main>
   );

@@ -90,12 +90,12 @@ export default function Templates() {
   const showPreview = (name: string) => sendJson<Preview>("POST", `${getTemplateUrl(name)}/preview`, { messages: [], tools: [] }).then((rendered) => setPreview({ ...rendered, name }), setError);
   return (
     <div className="page">
-      <header className="page-header"><h1>{t("nav.templates")}</h1><button className="button" disabled={isBusy} onClick={() => void runAndReload(() => sendJson("POST", `${TEMPLATES_API}/suggestions/mine`))}>{isBusy ? t("loading") : t("templates.mine")}</button></header>
+      <header className="page-header"><h1>{t("nav.templates")}</h1><button className="button" disabled={isBusy} onClick={() => void runAndReload(() => sendJson("POST", `${TEMPLATES_API}/suggestions/mine`))}>{isBusy ? t("loading") : t("templates.find")}</button></header>
       <p className="dim">{t("templates.about")}</p>
       <ErrorMessage error={error} />
       {suggestions.length > 0 && (
         <section>
-          <h2>{t("templates.inbox")}</h2>
+          <h2>{t("templates.suggestions")}</h2>
           {suggestions.map((suggestion) => (
             <div key={suggestion.id} className="card">
               <p><strong>{suggestion.template.name}</strong> <span className="pill">{suggestion.template.task_type}</span> <span className="dim">{t("templates.seen", { n: suggestion.sessions })}</span></p>
@@ -140,7 +140,11 @@ export default function Templates() {
 function BenefitSummary({ benefit }: { benefit: Benefit | undefined }) {
   const { t, language } = useI18n();
   if (!benefit) return null;
-  const describeGroup = (group: UsageGroup) => `${formatNumber(group.sessions, language)} · ${group.success === null ? "–" : `${Math.round(100 * group.success)}%`} · ${group.tokens === null ? "–" : formatNumber(Math.round(group.tokens), language)} tok`;
+  const describeGroup = (group: UsageGroup) => t("templates.group", {
+    sessions: formatNumber(group.sessions, language),
+    success: group.success === null ? "–" : `${Math.round(100 * group.success)}%`,
+    tokens: group.tokens === null ? "–" : formatNumber(Math.round(group.tokens), language),
+  });
   return <p className="dim">{t("templates.with")} {describeGroup(benefit.with)} · {t("templates.without")} {describeGroup(benefit.without)} <span className="pill">{benefit.verdict}</span></p>;
 }
 
@@ -148,8 +152,8 @@ function BenefitSummary({ benefit }: { benefit: Benefit | undefined }) {
 function Evidence({ suggestion: { evidence, home } }: { suggestion: Suggestion }) {
   const { t } = useI18n();
   return (
-    <p className="dim">
-      {t("templates.proven")}{" "}
+    <p className="dim evidence">
+      {t("templates.evidence")}{" "}
       {evidence.map(({ session }) => home ? <span key={session} className="mono">{session} </span> : <a key={session} className="mono" href={`/sessions/${encodeURIComponent(session)}`} onClick={followLink}>{session} </a>)}
       {home && <span>({home})</span>}
     </p>

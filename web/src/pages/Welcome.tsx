@@ -47,7 +47,7 @@ export function Welcome() {
         <a className="card" href="/import" onClick={followLink}>
           <Icon name="download" size={24} />
           <h2>{t("welcome.import")}</h2>
-          <p className="dim">{histories === null ? t("welcome.looking") : readable.length ? t("welcome.found", { what: readable.map((history) => `${history.source} (${formatNumber(history.sessions, language)})`).join(", ") }) : t("welcome.nothing")}</p>
+          <p className="dim">{histories === null ? t("welcome.looking") : readable.length ? t("welcome.found", { what: readable.map((history) => `${history.source} (${formatNumber(history.sessions, language)})`).join(", ") }) : t("welcome.notfound")}</p>
         </a>
         {isFirstVisit ? (
           <button className="card" onClick={() => void addSamples()} disabled={isBusy}>

@@ -54,7 +54,7 @@ export function PluginFrame({ plugin }: { plugin: PluginPage }) {
     setFailure("");
     setAttempt((n) => n + 1);
   };
-  const problem = state === "silent" ? t("plugins.silent") : state === "flooding" ? t("plugins.flooding") : failure && t("plugins.stumbled", { why: failure });
+  const problem = state === "silent" ? t("plugins.unresponsive") : state === "flooding" ? t("plugins.flooding") : failure && t("plugins.failed", { why: failure });
   return (
     <div className="plugin-page" aria-busy={state === "loading"}>
       {problem && (

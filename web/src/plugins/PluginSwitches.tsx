@@ -47,9 +47,9 @@ export function PluginSwitches() {
         <Dialog label={t("plugins.consent", { label: consentFor.label })} close={() => setConsentFor(null)} closeLabel={t("action.close")}>
           <h2>{t("plugins.consent", { label: consentFor.label })}</h2>
           <NeedList needs={consentFor.needs} />
-          <p className="dim">{t("plugins.trust")} {consentFor.has_api && t(consentFor.confined ? "plugins.confined" : "plugins.open")}</p>
+          <p className="dim">{t("plugins.trust")} {consentFor.has_api && t(consentFor.confined ? "plugins.confined" : "plugins.unconfined")}</p>
           <div className="row">
-            <button className="button primary" onClick={() => void setEnabled(consentFor, true)}>{t("plugins.turn_on")}</button>
+            <button className="button primary" onClick={() => void setEnabled(consentFor, true)}>{t("plugins.enable")}</button>
             <button className="button" onClick={() => setConsentFor(null)}>{t("action.cancel")}</button>
           </div>
         </Dialog>
@@ -60,7 +60,7 @@ export function PluginSwitches() {
 
 function NeedList({ needs }: { needs: Need[] }) {
   const { t } = useI18n();
-  if (needs.length === 0) return <p>{t("plugins.nothing")}</p>;
+  if (needs.length === 0) return <p>{t("plugins.needs.none")}</p>;
   return (
     <>
       <p>{t("plugins.needs")}</p>

@@ -59,9 +59,9 @@ export function SearchResults({ filter }: { filter: SessionFilter }) {
   const { t, language } = useI18n();
   const { hits, loadMore, error } = useSearch(filter, 50);
   if (error) return <ErrorMessage error={error} />;
-  if (hits?.length === 0) return <p className="empty-state">{t(hasFilters(filter) ? "sessions.nohitsfit" : "sessions.nohits", { words: filter.text })}</p>;
+  if (hits?.length === 0) return <p className="empty-state">{t(hasFilters(filter) ? "sessions.results.filtered" : "sessions.results.none", { words: filter.text })}</p>;
   return (
-    <ul className="search-results" aria-busy={hits === null} aria-label={t("sessions.hits")}>
+    <ul className="search-results" aria-busy={hits === null} aria-label={t("sessions.results")}>
       {hits?.map((hit, index) => (
         <li key={`${hit.session}:${hit.seq}:${index}`}>
           <a href={getHitUrl(hit)} onClick={followLink}>
@@ -80,16 +80,16 @@ export function SessionsByTool({ filter }: { filter: SessionFilter }) {
   const { t, language } = useI18n();
   const { hits, loadMore, error } = useSearch({ ...filter, text: "" }, 200);
   if (error) return <ErrorMessage error={error} />;
-  if (hits?.length === 0) return <p className="empty-state">{t(hasFilters(filter) ? "sessions.nocallsfit" : "sessions.nocalls", { tool: filter.tool })}</p>;
+  if (hits?.length === 0) return <p className="empty-state">{t(hasFilters(filter) ? "sessions.tool.filtered" : "sessions.tool.none", { tool: filter.tool })}</p>;
   const sessions = new Map<string, SearchHit[]>();
   for (const hit of hits ?? []) sessions.set(hit.session, [...(sessions.get(hit.session) ?? []), hit]);
   const countCalls = (sessionHits: SearchHit[]) => sessionHits.filter((hit) => hit.role === "tool").length;
   return (
-    <ul className="search-results" aria-busy={hits === null} aria-label={t("sessions.bytool", { tool: filter.tool })}>
+    <ul className="search-results" aria-busy={hits === null} aria-label={t("sessions.tool", { tool: filter.tool })}>
       {[...sessions.values()].map(([latest, ...others]) => (
         <li key={latest!.session}>
           <a href={getHitUrl(latest!)} onClick={followLink}>
-            <p className="hit-header"><strong>{latest!.title ?? latest!.session}</strong> <span className="pill">{latest!.source}</span> <span className="dim">{t(loadMore ? "sessions.morecalls" : "sessions.calls", { n: formatNumber(countCalls([latest!, ...others]), language) })} · {formatRelativeTime(latest!.timestamp, language)}</span></p>
+            <p className="hit-header"><strong>{latest!.title ?? latest!.session}</strong> <span className="pill">{latest!.source}</span> <span className="dim">{t(loadMore ? "sessions.calls.more" : "sessions.calls", { n: formatNumber(countCalls([latest!, ...others]), language) })} · {formatRelativeTime(latest!.timestamp, language)}</span></p>
             <p className="hit-text">{latest!.snippet.text}</p>
           </a>
         </li>

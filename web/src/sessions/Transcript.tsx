@@ -42,7 +42,7 @@ export function Transcript({ id, onChange }: { id: string; onChange: (session: S
     setTimeout(() => document.querySelector(`[data-turn="${CSS.escape(turns[targetTurn]!.key)}"]`)?.scrollIntoView({ block: "start" }), 60);
   }, [targetTurn, turns]);
 
-  if (error) return <div className="transcript">{error instanceof ApiError && error.status === 404 ? <p className="empty-state">{t("sessions.gone")}</p> : <ErrorMessage error={error} />}</div>;
+  if (error) return <div className="transcript">{error instanceof ApiError && error.status === 404 ? <p className="empty-state">{t("sessions.notfound")}</p> : <ErrorMessage error={error} />}</div>;
   if (!session || !messages) return <div className="transcript"><p className="dim" role="status">{t("loading")}</p></div>;
   const shown = turns.slice(firstShown, firstShown + PAGE_TURNS);
   return (
@@ -60,7 +60,7 @@ export function Transcript({ id, onChange }: { id: string; onChange: (session: S
         {firstShown > 0 && <button className="button" onClick={() => setFirstShown(Math.max(0, firstShown - PAGE_TURNS))}>{t("chat.earlier")}</button>}
         {shown.map((turn) => <TurnCard key={turn.key} turn={turn} session={id} isLive={false} />)}
         {firstShown + PAGE_TURNS < turns.length && <button className="button" onClick={() => setFirstShown(firstShown + PAGE_TURNS)}>{t("action.more")}</button>}
-        {!turns.length && <p className="empty-state">{t("sessions.silent")}</p>}
+        {!turns.length && <p className="empty-state">{t("sessions.empty")}</p>}
         {observations.map((observation, index) => <ObservationDetails key={`${observation.turn}-${index}`} observation={observation} />)}
         <p><a className="button primary" href={`/chat/${encodeURIComponent(id)}`} onClick={followLink}><Icon name="chat" size={16} /> {t("sessions.continue")}</a></p>
       </div>

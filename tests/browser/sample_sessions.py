@@ -1,4 +1,4 @@
-"""Histories to look at: sessions in any number, copied row by row from one that is real."""
+"""Sample data for browser tests: any number of sessions, copied row by row from one real session."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ WORDS = SAID.split()
 _CALL = "call_"
 
 
-async def one_real(store: SqliteStore, calls: int) -> SessionId:
-    """A session with a question, some calls of tools and an answer."""
+async def _create_model_session(store: SqliteStore, calls: int) -> SessionId:
+    """The session that is copied: a question, some tool calls and an answer."""
     made = await store.create(source="cli", title="A real one", model="gpt-5", cwd="/home/sam/garden")
     lease = await store.lease(made.id, holder="a test", surface="cli")
     chance = random.Random(7)
@@ -49,11 +49,11 @@ async def one_real(store: SqliteStore, calls: int) -> SessionId:
     return made.id
 
 
-async def _fill(home: Path, sessions: int, calls: int, titles: Sequence[str]) -> None:
+async def _create_sessions(home: Path, sessions: int, calls: int, titles: Sequence[str]) -> None:
     home.mkdir(parents=True, exist_ok=True)
     store = SqliteStore(home / "state.db")
     try:
-        real = await one_real(store, calls)
+        real = await _create_model_session(store, calls)
         session = (await store.export_rows("sessions", after=None, limit=1))[0]
         rows = await store.export_rows("messages", after=None, limit=1000)
         at = {
@@ -86,7 +86,7 @@ async def _fill(home: Path, sessions: int, calls: int, titles: Sequence[str]) ->
 
 
 def _own_calls(row: tuple, number: int) -> tuple:
-    """A row whose calls are not those of another session: a mere copy proves nothing."""
+    """A row with call ids of its own: the template miner ignores mere copies."""
     return tuple(one.replace(_CALL, f"{_CALL}{number}_") if isinstance(one, str) else one for one in row)
 
 
@@ -109,13 +109,13 @@ def _session(row: tuple, at: dict[str, int], number: int, full: bool, title: str
     return tuple(changed)
 
 
-def fill(home: Path, sessions: int, calls: int = 0, titles: Sequence[str] = ()) -> None:
-    """So many sessions, each with so many calls of tools; with none, only their rows in the list."""
-    _aside(lambda: _fill(home, sessions, calls, titles))
+def create_sessions(home: Path, sessions: int, calls: int = 0, titles: Sequence[str] = ()) -> None:
+    """Creates sessions, each with as many tool calls; with none, only their rows in the list."""
+    _run_in_thread(lambda: _create_sessions(home, sessions, calls, titles))
 
 
-def keep(home: Path, session: dict[str, Any], *items: Yielded) -> SessionId:
-    """One session with just that in it."""
+def create_session(home: Path, session: dict[str, Any], *items: Yielded) -> SessionId:
+    """Creates one session with these items in it."""
 
     async def work() -> SessionId:
         home.mkdir(parents=True, exist_ok=True)
@@ -132,11 +132,11 @@ def keep(home: Path, session: dict[str, Any], *items: Yielded) -> SessionId:
         finally:
             await store.close()
 
-    return _aside(work)
+    return _run_in_thread(work)
 
 
-def ask_in_room(home: Path, room: str, words: str, *answers: str) -> None:
-    """A question with buttons, as the gateway puts it into a room of `local`."""
+def post_question(home: Path, room: str, words: str, *answers: str) -> None:
+    """Posts a question with buttons into a room of `local`, as the gateway does."""
 
     async def work() -> None:
         app = App(config.load({"home": str(home)}))
@@ -146,9 +146,9 @@ def ask_in_room(home: Path, room: str, words: str, *answers: str) -> None:
         finally:
             await app.close()
 
-    _aside(work)
+    _run_in_thread(work)
 
 
-def _aside(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    with ThreadPoolExecutor(1) as aside:  # the browser's own loop runs in this thread
-        return aside.submit(lambda: asyncio.run(work())).result()
+def _run_in_thread(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    with ThreadPoolExecutor(1) as pool:  # Playwright's loop occupies this thread
+        return pool.submit(lambda: asyncio.run(work())).result()

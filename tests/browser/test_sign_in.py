@@ -1,4 +1,4 @@
-"""Who gets in, and what a page may do."""
+"""Sign-in by link and token, cookies, and the content policy of the pages."""
 
 import http.client
 import json
@@ -10,18 +10,18 @@ from urllib.parse import urlsplit
 import pytest
 
 from sojourn.dashboard.pages import STATIC
-from tests.browser.conftest import visiting
+from tests.browser.conftest import open_site
 
 
 @pytest.fixture
-def site(chromium, offline):
+def site(chromium, offline_server):
     """Nobody changes anything here, so one server does for all."""
-    yield from visiting(chromium, offline)
+    yield from open_site(chromium, offline_server)
 
 
 def test_a_link_opens_the_door_once(site):
     link = site.server.address + site.server.client.post("/api/links").json()["path"]
-    first = site.visitor(signed_in=False)
+    first = site.open_browser(signed_in=False)
     first.goto(link)
     first.wait_for_url(site.server.address + "/")
     first.get_by_role("heading", name="Welcome to Sojourn").wait_for()
@@ -29,7 +29,7 @@ def test_a_link_opens_the_door_once(site):
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
     assert site.server.token not in cookie["value"]
 
-    second = site.visitor(signed_in=False)
+    second = site.open_browser(signed_in=False)
     second.goto(link)
     assert "used already" in second.content()
     assert second.context.cookies() == []
@@ -56,14 +56,14 @@ def test_signing_out_takes_the_cookie_back(site):
     "headers", [{"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site", "Origin": "null"}, {}]
 )
 def test_a_cookie_alone_changes_nothing_for_a_foreign_page(site, headers):
-    page = site.visitor()
+    page = site.open_browser()
     cookie = page.context.cookies()[0]
     answer = _ask(site, "POST", "/api/sessions", {"Cookie": f"{cookie['name']}={cookie['value']}", **headers}, b"{}")
     assert answer.status in (401, 403)
 
 
 def test_a_page_on_another_port_of_this_machine_reads_nothing(site):
-    cookie = site.visitor().context.cookies()[0]
+    cookie = site.open_browser().context.cookies()[0]
     headers = {"Cookie": f"{cookie['name']}={cookie['value']}", "Sec-Fetch-Site": "same-site"}
     assert _ask(site, "GET", "/api/sessions", headers).status == 401
 
@@ -88,7 +88,7 @@ def test_no_path_leads_out_of_the_assets(site, path):
 
 
 def test_a_body_that_is_too_large_is_refused(site):
-    cookie = site.visitor().context.cookies()[0]
+    cookie = site.open_browser().context.cookies()[0]
     headers = {
         "Cookie": f"{cookie['name']}={cookie['value']}",
         "Origin": site.server.address,
@@ -103,7 +103,7 @@ def test_the_policy_allows_no_inline_script_and_no_foreign_host(site):
     assert "script-src 'self';" in policy
     assert "unsafe" not in policy
     assert not re.search(r"https?:", policy)
-    page = site.visitor()
+    page = site.open_browser()
     page.evaluate(
         """() => {
             const script = document.createElement("script");

@@ -1,4 +1,4 @@
-"""The same badges page as a classic script, in a host that brings its own React."""
+"""The achievements page as a plugin script, in a host that brings its own React."""
 
 import json
 import subprocess
