@@ -1,6 +1,6 @@
 """Makes a seeded Hermes history of any size. Run by a Python that has hermes-agent, whose own code makes the tables.
 
-    python bench/make_history.py --home DIR --sessions 1000 --seed s [--bytes-per-message 1500]
+    python bench/hermes_history.py --home DIR --sessions 1000 --seed s [--bytes-per-message 1500]
 
 The same arguments give the same rows; the last line is a JSON summary with their hash. Sizes have long tails, tool
 results are mostly one long line of JSON, and now and then there is what scanners trip over: undone rows, archived

@@ -1,6 +1,6 @@
-"""A model that speaks at a steady pace and says when it spoke: for measuring what we add to it.
+"""A runtime that streams text at a steady pace, each piece with its time: measures the delay that Sojourn adds.
 
-A plugin like any other. `plugged(folder)` makes it visible to a server started with that folder on PYTHONPATH.
+It is a plugin. `install_plugin(folder)` makes it visible to a server started with that folder on PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, TurnInput
 NAME = "paced"
 
 
-async def paced(chunks: int, rate: float, begin: float) -> AsyncGenerator[str, None]:
-    """Pieces of text, each with its number and the moment it was said. `begin` is a moment of the monotonic clock."""
+async def stream_paced(chunks: int, rate: float, begin: float) -> AsyncGenerator[str, None]:
+    """Pieces of text, each with its number and its time. `begin` is a time of the monotonic clock."""
     begin = max(begin, time.monotonic())
     for number in range(chunks):
         await asyncio.sleep(begin + number / rate - time.monotonic())
         yield f"{number} {time.monotonic_ns()} "
 
 
-class Paced:
-    """Says as many pieces as it is asked for: `{"chunks": 100, "rate": 20, "begin": 12345.6}`."""
+class PacedRuntime:
+    """Streams as many pieces as the request says: `{"chunks": 100, "rate": 20, "begin": 12345.6}`."""
 
-    name, label, takes_tool_history = NAME, "A steady voice", False
+    name, label, takes_tool_history = NAME, "Paced text", False
 
     async def ready(self) -> RuntimeStatus:
         return RuntimeStatus(ok=True, detail="always", models=("one", "two"))
 
     async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
-        asked = {"chunks": 3, "rate": 200.0, "begin": 0.0}
+        options = {"chunks": 3, "rate": 200.0, "begin": 0.0}
         if turn.said.startswith("{"):
-            asked |= json.loads(turn.said)
+            options |= json.loads(turn.said)
         text = []
-        async for piece in paced(int(asked["chunks"]), float(asked["rate"]), float(asked["begin"])):
+        async for piece in stream_paced(int(options["chunks"]), float(options["rate"]), float(options["begin"])):
             text.append(piece)
             yield Chunk(piece)
         yield assistant("".join(text))
@@ -55,39 +55,42 @@ class Paced:
         pass
 
 
-def make(kit: AppContext) -> Paced:
-    return Paced()
+def build_runtime(kit: AppContext) -> PacedRuntime:
+    return PacedRuntime()
 
 
 def router(kit: AppContext) -> APIRouter:
-    """The same voice without us: what is added is measured against this."""
-    made = APIRouter()
+    """The same pieces without a turn: the baseline that a turn is compared with."""
+    routes = APIRouter()
 
-    @made.get("/bare", response_class=EventStream)
+    @routes.get("/bare", response_class=EventStream)
     async def bare(
         request: Request, chunks: Annotated[int, Query()] = 3, rate: float = 20.0, begin: float = 0.0
     ) -> EventStream:
         async def frames() -> AsyncGenerator[bytes, None]:
             number = 0
-            async for piece in paced(chunks, rate, begin):
+            async for piece in stream_paced(chunks, rate, begin):
                 number += 1
                 yield b'event: chunk\ndata: {"text":"%b"}\nid: %d\n\n' % (piece.encode(), number)
             yield b'event: done\ndata: {"status":"completed"}\nid: %d\n\n' % (number + 1)
 
         return EventStream(request.app.state.streams, frames())
 
-    return made
+    return routes
 
 
 plugin = Plugin(
-    name=NAME, summary="Speaks at a steady pace.", runtimes={NAME: "bench.paced:make"}, routes=("bench.paced:router",)
+    name=NAME,
+    summary="Streams text at a steady pace.",
+    runtimes={NAME: "bench.paced_runtime:build_runtime"},
+    routes=("bench.paced_runtime:router",),
 )
 
 
-def plugged(folder: Path) -> str:
-    """Announces the plugin as an installed package would; the PYTHONPATH for a server that shall have it."""
-    about = folder / "paced_voice-0.dist-info"
-    about.mkdir(parents=True, exist_ok=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: paced-voice\nVersion: 0\n")
-    (about / "entry_points.txt").write_text("[sojourn.plugins]\npaced = bench.paced:plugin\n")
+def install_plugin(folder: Path) -> str:
+    """Writes the plugin's entry point into `folder`; returns the PYTHONPATH for a server that loads it."""
+    metadata = folder / "paced_runtime-0.dist-info"
+    metadata.mkdir(parents=True, exist_ok=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: paced-runtime\nVersion: 0\n")
+    (metadata / "entry_points.txt").write_text("[sojourn.plugins]\npaced = bench.paced_runtime:plugin\n")
     return f"{folder}:{Path(__file__).resolve().parents[1]}"

@@ -1,4 +1,4 @@
-"""Achievements: one message more in our own store. A part of `bench.achievements`, in a process of its own."""
+"""Times a badge scan after one more message in our own store. `achievements` and `changes` run it as a process."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ CHANGES = 9
 
 
 async def measure(sessions: int, folder: Path) -> float:
-    """The middle of some scans, each after one message more, among as many sessions of ten messages each."""
+    """The median time of a scan after one more message, with as many sessions of ten messages each."""
     folder.mkdir()
     store = SqliteStore(folder / "state.db")
     for first in range(0, sessions, 500):
-        some = [make_transcript(f"s{number}", *["word"] * 10) for number in range(first, min(first + 500, sessions))]
-        await ingest(store, *some)
-    await store.index()  # which would go on in the background
-    scans, taken = ScanCoordinator(store.history(), FolderStore(folder / "scans")), []
+        transcripts = [
+            make_transcript(f"s{number}", *["word"] * 10) for number in range(first, min(first + 500, sessions))
+        ]
+        await ingest(store, *transcripts)
+    await store.index()  # else it would run in the background while we measure
+    scans, durations = ScanCoordinator(store.history(), FolderStore(folder / "scans")), []
     await asyncio.to_thread(scans.run_if_needed, force=True, wait=3600)
     session = await begin(store, "first")
     for _ in range(CHANGES):
         await say(store, session, "error")
         start = time.perf_counter()
         await asyncio.to_thread(scans.run_if_needed, force=True, wait=3600)
-        taken.append(time.perf_counter() - start)
+        durations.append(time.perf_counter() - start)
     scans.close()
     await store.close()
-    return sorted(taken)[CHANGES // 2]
+    return sorted(durations)[CHANGES // 2]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The rows both stores are given: seeded, mixed, in the shapes agents really keep."""
+"""Generates the messages that both stores receive: seeded, mixed, in the shapes of real agent sessions."""
 
 from __future__ import annotations
 

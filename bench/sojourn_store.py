@@ -1,4 +1,4 @@
-"""The same questions to our store, in a process of its own. Answers in JSON."""
+"""The measurements of our store, in a process of its own; prints JSON. Counterpart of `peer_store`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.rows import Row, messages, text_bytes
+from bench.sample_rows import Row, messages, text_bytes
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message
 from sojourn.core.sessions import OWNER, SessionId
