@@ -43,7 +43,7 @@ function PairingRequest({ request, approve, deny }: { request: People["waiting"]
   return (
     <li data-waiting={request.sender}>
       <form className="row" onSubmit={(event) => { event.preventDefault(); approve(code, isOwner); }}>
-        <span className="pill">{request.platform}</span> <strong>{request.name || request.sender}</strong> <span className="dim mono">{request.sender}</span> <span className="dim grow">{t("pairing.until", { when: formatRelativeTime(request.until, language) })}</span>
+        <span className="pill">{request.platform}</span> <strong>{request.name || request.sender}</strong> <span className="dim mono">{request.sender}</span> <span className="dim grow">{t("pairing.expires", { when: formatRelativeTime(request.until, language) })}</span>
         <input className="pairing-code mono" placeholder={t("pairing.code")} aria-label={t("pairing.code.of", { name: request.name || request.sender })} value={code} autoComplete="off" maxLength={40} onChange={(event) => setCode(event.target.value)} />
         <label className="row"><input type="checkbox" checked={isOwner} onChange={(event) => setIsOwner(event.target.checked)} /> {t("pairing.me")}</label>
         <button className="button primary" disabled={!code.trim()}><Icon name="check" size={16} /> {t("pairing.approve")}</button>

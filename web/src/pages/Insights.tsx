@@ -114,15 +114,17 @@ function ToolSuccessTable({ tools }: { tools: ToolStats | null }) {
     <section className="card">
       <h2>{t("insights.tools")}</h2>
       <p className="dim">{t("insights.tools.about", { n: formatNumber(tools.sessions, language) })}</p>
-      <table>
-        <thead><tr><th>{t("filter.tool")}</th><th><span className="visually-hidden">%</span></th><th className="number">{t("insights.succeeded")}</th><th className="number">{t("insights.calls")}</th></tr></thead>
-        <tbody>
-          {tools.tools.slice(0, 15).map((tool) => {
-            const all = tool.worked + tool.failed;
-            return <tr key={tool.tool}><td className="mono">{tool.tool}</td><td width="35%"><div className="success-bar"><span style={{ width: `${(100 * tool.worked) / all}%` }} /></div></td><td className="number">{Math.floor((100 * tool.worked) / all)}%</td><td className="number">{formatNumber(all, language)}</td></tr>;
-          })}
-        </tbody>
-      </table>
+      <div className="scroll-x" tabIndex={0} role="region" aria-label={t("insights.tools")}>
+        <table>
+          <thead><tr><th>{t("filter.tool")}</th><th><span className="visually-hidden">%</span></th><th className="number">{t("insights.succeeded")}</th><th className="number">{t("insights.calls")}</th></tr></thead>
+          <tbody>
+            {tools.tools.slice(0, 15).map((tool) => {
+              const all = tool.worked + tool.failed;
+              return <tr key={tool.tool}><td className="mono">{tool.tool}</td><td width="35%"><div className="success-bar"><span style={{ width: `${(100 * tool.worked) / all}%` }} /></div></td><td className="number">{Math.floor((100 * tool.worked) / all)}%</td><td className="number">{formatNumber(all, language)}</td></tr>;
+            })}
+          </tbody>
+        </table>
+      </div>
     </section>
   );
 }

@@ -140,7 +140,7 @@ export default function Templates() {
 function BenefitSummary({ benefit }: { benefit: Benefit | undefined }) {
   const { t, language } = useI18n();
   if (!benefit) return null;
-  const describeGroup = (group: UsageGroup) => t("templates.group", {
+  const describeGroup = (group: UsageGroup) => group.sessions === 0 ? t("templates.group.none") : t("templates.group", {
     sessions: formatNumber(group.sessions, language),
     success: group.success === null ? "–" : `${Math.round(100 * group.success)}%`,
     tokens: group.tokens === null ? "–" : formatNumber(Math.round(group.tokens), language),

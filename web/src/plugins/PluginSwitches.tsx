@@ -28,7 +28,7 @@ export function PluginSwitches() {
       <h2 id="switches">{t("plugins.title")}</h2>
       <ErrorMessage error={failed ?? error} />
       {pages && listed.length === 0 && <p className="dim">{t("plugins.none")}</p>}
-      <ul className="plugin-list">
+      {listed.length > 0 && <ul className="plugin-list">
         {listed.map((plugin) => (
           <li key={plugin.name}>
             <div className="grow">
@@ -42,7 +42,7 @@ export function PluginSwitches() {
             )}
           </li>
         ))}
-      </ul>
+      </ul>}
       {consentFor && (
         <Dialog label={t("plugins.consent", { label: consentFor.label })} close={() => setConsentFor(null)} closeLabel={t("action.close")}>
           <h2>{t("plugins.consent", { label: consentFor.label })}</h2>
