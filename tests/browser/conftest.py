@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request, Route, s
 from sojourn.dashboard.pages import STATIC
 from sojourn.testing.model_server import ModelServer
 from tests.e2e.http_server import Serving
-from tests.servers.system_package import need
+from tests.servers.system_package import require_program
 
 XSS = "<img src=x onerror=window.hurt=1>"  # what an attacker or a model may put into any field
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """One browser per test file. Playwright's loop occupies the thread until it is closed."""
-    found = shutil.which("chromium") or shutil.which("google-chrome") or need("chromium", "chromium")
+    found = shutil.which("chromium") or shutil.which("google-chrome") or require_program("chromium", "chromium")
     if not (STATIC / "index.html").exists():
         pytest.fail("The pages are not built. Run `make web`.")
     with sync_playwright() as playwright:
