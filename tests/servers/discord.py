@@ -1,4 +1,4 @@
-"""The network's side of `discord`: what people do there, on a server that speaks its wire."""
+"""The test harness of `discord`: what people do there, on a server that speaks Discord's protocol."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import asynccontextmanager

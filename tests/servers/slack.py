@@ -1,4 +1,4 @@
-"""Slack's Web API and Socket Mode: the same addresses, envelopes and refusals, for one app in one workspace."""
+"""Slack's Web API and Socket Mode: the same routes, envelopes and errors, for one app in one workspace."""
 
 import html
 import json

@@ -1,4 +1,4 @@
-"""A Telegram Bot API server: the same addresses, answers and refusals, for one bot and a few chats."""
+"""A Telegram Bot API server: the same routes, responses and errors, for one bot and a few chats."""
 
 import asyncio
 import json
