@@ -6,15 +6,17 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from sys import intern
 
 from sojourn.ports.history import RawExchange, SessionFacts
 from sojourn.templates import tool_names
 from sojourn.templates.extract import judge_call
-from sojourn.templates.judge.shell_command import to_skeleton
+from sojourn.templates.judge.shell_command import parse_steps
 from sojourn.templates.tool_calls import Exchange, build_conversation
 
-VERSION = "4"  # grows when shapes change: then everything is read again
+VERSION = "5"  # grows when shapes change: then everything is read again
+_VERB = re.compile(r"[a-z][a-z-]{1,15}")
 _SUFFIX = re.compile(r"\.([A-Za-z0-9]{1,8})$")
 
 
@@ -51,6 +53,16 @@ def to_step(exchange: Exchange) -> str:
         suffix = _SUFFIX.search(path)
         return f"{kind} .{suffix[1].lower()}" if suffix else kind
     return kind
+
+
+@lru_cache(maxsize=4096)
+def to_skeleton(command: str) -> str:
+    """The program and its verb, without what varies from run to run."""
+    steps = parse_steps(command)
+    if not steps:
+        return ""
+    step = next((one for one in steps if one.program not in ("cd", "echo", "export", "source", "set")), steps[0])
+    return f"{step.program} {step.verb if _VERB.fullmatch(step.verb) else ''}".strip()
 
 
 def fingerprint(facts: SessionFacts) -> str:

@@ -56,7 +56,7 @@ def tool_category(tool: str) -> str:
     if known := _invert_table("categories").get(kind(tool)):
         return known
     words = re.split(r"[^a-z]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", tool).lower())
-    for category, names in (("relay", "relaying"), ("ask", "asking"), ("look", "looking")):
+    for category, names in (("relay", "relaying"), ("ask", "asking"), ("look", "looking"), ("run", "running")):
         if not set(words).isdisjoint(table(names)):
             return category
     return "do"

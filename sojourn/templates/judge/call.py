@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -12,12 +11,7 @@ from sojourn.templates.judge import failure_text
 from sojourn.templates.judge import shell_command as shell
 
 Arguments = Callable[[], Mapping[str, Json]]
-_HEADER = re.compile(
-    r"\s*(?:.{0,80}\n){0,3}?(?:Exit code:? |Process exited with code )(-?\d+)[^\n]*"
-    r"(?:\n(?:Wall time|Original token).*)*(?:\nOutput:)?"
-)
-_HEADER_CHARACTERS = 600
-EXIT_CODES = ("exit_code", "exitCode", "returncode", "return_code")
+EXIT_CODES = ("exit_code", "exitCode", "returncode", "return_code", "exit_status", "exitStatus")
 _PAYLOAD = ("url", "urls", "headers", "json", "body", "data", "content", "params")
 
 
@@ -32,9 +26,8 @@ class CallView(NamedTuple):
     def command(self) -> str:
         """The command line or the code."""
         given = self.arguments()
-        return tool_names.command_of(given) or str(
-            given.get("code") or tool_names.in_our_words(given).get("code") or ""
-        )
+        code = given.get("code") or tool_names.in_our_words(given).get("code")
+        return tool_names.command_of(given) or str(code or "")
 
     @property
     def method(self) -> str:
@@ -59,11 +52,9 @@ class CallView(NamedTuple):
         is_query = "query" in sent and "mutation" not in sent  # GraphQL reads by POST
         return self.method not in ("", "GET", "HEAD", "OPTIONS") and not is_query
 
-
-def parse_exit_header(text: str) -> tuple[int, str] | None:
-    """The exit code in the first lines of a result, and the output below."""
-    hit = _HEADER.match(text, 0, _HEADER_CHARACTERS)
-    return (int(hit[1]), text[hit.end() :]) if hit else None
+    def accepts(self, status: int) -> bool:
+        """Whether this HTTP status is an answer: any to a question for the status, a redirect to a write."""
+        return self.method == "HEAD" or (status < 400 and self.writes)
 
 
 def find_exit_code(found: Mapping[str, Json]) -> int:

@@ -12,64 +12,51 @@ from collections.abc import Mapping
 
 from sojourn.core.messages import Json
 from sojourn.templates.judge import failure_text
-from sojourn.templates.judge.phrases import compile_table, load_words
+from sojourn.templates.judge.phrases import TABLES, compile_chapter, load_words
 from sojourn.templates.tool_calls import json_of
 
 _I = re.IGNORECASE
 _SUCCESS_FLAGS = ("success", "ok", "isSuccess", "is_success", "succeeded", "Success", "成功", "是否成功")
 _BAD_STATES = ["error", "err", "fail", "failed", "failure", "denied", "rejected", "unauthorized", "forbidden"]
 _GOOD_CODE = re.compile(r"0*|ok|success|succeed|true|normal|2\d\d(?:00)?|20000")
-_CODE_FIELD = re.compile(
-    r"(?i:(?:err(?:or)?|ret(?:urn)?|result|resp|rsp|status|biz|sub|info)?_?(?:code|no)|ret|cod|rc)"
-)
-_MESSAGE_FIELD = re.compile(
-    r"(?i:\w*(?:msg|message|reason|details?|desc|description|info|tips?)|title)|消息|信息|提示|原因"
-)
 # Fields that surround the payload. A response of nothing else has no payload.
 _ENVELOPE = load_words("fields", "envelope")
 _HEADERS = load_words("fields", "headers")
-_XML_ERROR = re.compile(
-    r"\s*(?:<\?xml[^>]{0,200}\?>\s*)?<(?:Error|ErrorResponse|error)\b|<[^\n]{0,2000}<?(?:\w+:)?(?:Fault|faultstring)\b"
-)
 _FAILED_FIELD = re.compile(r"(?:fail(?:ed|ures?)?|errors?_?[cC]ount|rejected|bounced)(?:_?[cC]ount)?|失败数?")
 _DONE_FIELDS = load_words("fields", "done_fields")
 _TOTAL_FIELDS = load_words("fields", "total_fields")
 _STATUS_LINE = re.compile(r"^HTTP/\d(?:\.\d)? (\d{3})", re.MULTILINE)
-_EXPECTS = compile_table("http", "expects", _I)
-_REJECTION = compile_table("http", "rejection", _I)
-_PAGE_CHARACTERS = 700
-_READ_CHARACTERS = 6_000
+_STATUS_HEAD = re.compile(r"\s*(?:HTTP|(?:HTTP |Response )?Status(?: code)?:|状态码?\s?[:：])\s*(\d{3})\b", _I)
+_DATA = re.compile(r"\.(?:json|xml|csv|ya?ml)\b|application/json")
+_PAGE_CHARACTERS, _READ_CHARACTERS = 700, 6_000
 _SENTENCE_CHARACTERS = 160  # a longer sentence is content
-_POLITE = (
-    r"(?:(?:oops|sorry|whoops|uh[ -]oh|hmm|unfortunately|please|but|the|this|that|your|our|we're"
-    r"|抱歉|对不起|很遗憾|很抱歉|哎呀|糟糕|您|你|该|此)[，,！!.\s]*){0,4}"
-)
-ERROR_TITLE = compile_table("page", "titles", _I, before=r"\s*")
-_DETOUR = compile_table("page", "detours", _I)
-_WALL = compile_table("page", "walls", _I, before=_POLITE)
-_ABSENCE = compile_table("page", "absences", _I, before=_POLITE)
+_POLITE = TABLES["page"]["polite"]
+PAGE = compile_chapter("page", _I, titles=r"\s*", walls=_POLITE, absences=_POLITE)
+HTTP = compile_chapter("http", _I)
 _SENTENCE_END = re.compile(r"[。！？…]|[.!?][ \n]| [|·–—-] |\n")
 _STATUS_CODE = re.compile(r"(?<!\d)[45]\d\d(?!\d)")
 _TITLE = re.compile(r"<title[^>]*>([^<]{0,200})</title>", _I)
 _HIDDEN = re.compile(r"<(script|style|noscript|head)\b[^>]*>.{0,4000}?</\1>|<!--.{0,2000}?-->", _I | re.DOTALL)
 _TAG = re.compile(r"<[^>]{0,500}>")
-_PASSWORD_FIELD = re.compile(
-    r"^\W*(?:text|textbox|generic)?\W{0,3}(?:password|密码|请输入密码)\W*(?:\[[^\]]{0,40}\])?\s*$", _I | re.M
-)
 _REPORTED = re.compile(r"^- Page (URL|Title): (.{0,300})$", re.MULTILINE)  # the header of an agent's browser
 _MAX_BODY_CHARACTERS = 200_000  # a longer body is the payload
 _NO_ERROR = ("none", "None", "null", "无")
 
 
-def parse_status_line(text: str) -> int:
-    """The last HTTP status in a text (after redirects); 0 if there is none."""
-    found = _STATUS_LINE.findall(text[:4_000])
-    return int(found[-1]) if found else 0
+def split_response(text: str) -> tuple[int, str]:
+    """The last HTTP status above a body (after redirects), and the body; 0 if no status is shown."""
+    hits = list(_STATUS_LINE.finditer(text, 0, 4_000)) or [hit for hit in (_STATUS_HEAD.match(text),) if hit]
+    if not hits:
+        return 0, text
+    rest = text[hits[-1].end() :].replace("\r\n", "\n").partition("\n")[2]
+    is_bare = rest.lstrip().startswith(("{", "[", "<"))
+    return int(hits[-1][1]), rest if is_bare or "\n\n" not in rest else rest.partition("\n\n")[2]
 
 
 def explain_status(status: int, about: str, *, probes: bool = False) -> str:
-    """Why a status is a failure. A call that `probes` whether something exists gets an answer with 404."""
-    is_answer = status < 400 or (probes and status in (404, 410)) or is_expected(status, about)
+    """Why a status is a failure. A call that `probes` asks for the status, and gets an answer with any."""
+    is_moved = status in (301, 302, 307, 308) and "redirect" not in about
+    is_answer = (status < 400 and not is_moved) or (probes and status < 600) or is_expected(status, about)
     return "" if is_answer else f"HTTP status {status}"
 
 
@@ -77,13 +64,16 @@ def is_expected(status: int, about: str) -> bool:
     """Whether the call says that a rejection is what it checks."""
     if status and re.search(rf"(?<!\d){status}(?!\d)", about):
         return True
-    return status < 500 and bool(_EXPECTS.search(about) and _REJECTION.search(about))
+    return status < 500 and bool(HTTP["expects"].search(about) and HTTP["rejection"].search(about))
 
 
-def find_failure(body: Json, *, writes: bool) -> str:
-    """Why a body reports a failure. If the call `writes`, a part that was not done counts."""
+def find_failure(body: Json, *, writes: bool, asked: str = "") -> str:
+    """Why a body reports a failure. If the call `writes`, a part that was not done counts. `asked` is the address."""
     if isinstance(body, str):
-        return _judge_text(body[:_MAX_BODY_CHARACTERS].strip(), writes)
+        text = body[:_MAX_BODY_CHARACTERS].strip()
+        body = parse_json(text)
+        if body is None:
+            return _judge_text(text, writes, asked)
     return _judge_object(body, writes) if isinstance(body, Mapping) else ""
 
 
@@ -95,12 +85,14 @@ def parse_json(text: str, *, openings: tuple[str, ...] = ("{", "[")) -> Json:
         return None
 
 
-def _judge_text(text: str, writes: bool) -> str:
-    if (found := parse_json(text)) is not None:
-        return find_failure(found, writes=writes)
+def _judge_text(text: str, writes: bool, asked: str) -> str:
     if _is_html(text):
-        return find_page_failure(text)
-    is_error = _XML_ERROR.match(text) or (len(text) <= 300 and failure_text.ERROR.match(text))
+        return find_page_failure(text) or ("a page came in place of data" if _DATA.search(asked[:2000]) else "")
+    if text.startswith("<"):
+        is_error = HTTP["xml_error"].search(text[:_READ_CHARACTERS]) is not None
+    else:
+        is_denied = writes and failure_text.MESSAGE["negation"].search(text[:300].replace("_", " "))
+        is_error = len(text) <= 300 and bool(is_denied or failure_text.MESSAGE["error"].match(text))
     return f"the answer says: {text[:100]}" if is_error else ""
 
 
@@ -109,15 +101,12 @@ def _judge_object(found: Mapping[str, Json], writes: bool) -> str:
     if any(found.get(name, True) in (False, "false", "False") for name in _SUCCESS_FLAGS):
         return f"the answer says so: {message or shorten(found.get('error')) or 'no success'}"
     is_empty = is_envelope(found)
-    if (
-        reason := _find_named_error(found, writes)
-        or _find_bad_code(found, is_empty)
-        or (find_undone(found) if writes else "")
-    ):
+    reason = _find_named_error(found, writes) or _find_bad_code(found, is_empty)
+    if reason := reason or (find_undone(found) if writes else ""):
         return reason
     state = found.get("status") or found.get("result") or found.get("state")
     is_bad = isinstance(state, str) and state.lower() in _BAD_STATES
-    if is_empty and (is_bad or (found.get("ok") is not True and failure_text.NEGATION.search(message))):
+    if is_empty and (is_bad or (found.get("ok") is not True and failure_text.MESSAGE["negation"].search(message))):
         return f"the answer says: {message or state}"
     for name in _HEADERS:
         inner = found.get(name)
@@ -142,11 +131,11 @@ def _find_bad_code(found: Mapping[str, Json], is_empty: bool) -> str:
     """A result code other than success, unless the message beside it is positive."""
     message = _find_message(found)
     for name, code in found.items():
-        if isinstance(code, bool) or not isinstance(code, (int, str)) or not _CODE_FIELD.fullmatch(name[:20]):
+        if isinstance(code, bool) or not isinstance(code, (int, str)) or not HTTP["code_field"].fullmatch(name[:20]):
             continue
-        if _GOOD_CODE.fullmatch(str(code).lower()) or failure_text.SUCCESS.match(message):
+        if _GOOD_CODE.fullmatch(str(code).lower()) or failure_text.MESSAGE["done"].match(message):
             return ""
-        if is_empty or failure_text.NEGATION.search(message):
+        if is_empty or failure_text.MESSAGE["negation"].search(message):
             return f"the answer has {name} {code}: {message}"
     return ""
 
@@ -169,9 +158,8 @@ def find_undone(found: Mapping[str, Json]) -> str:
 
 def is_envelope(found: Mapping[str, Json]) -> bool:
     """Whether a response has codes and messages, but no payload."""
-    rest = found.keys() - _ENVELOPE
-    is_bare = all(_CODE_FIELD.fullmatch(name[:20]) or _MESSAGE_FIELD.fullmatch(name[:40]) for name in rest)
-    return is_bare and not _has_payload(found)
+    names = [name for name in found.keys() - _ENVELOPE if not HTTP["message_field"].fullmatch(name[:40])]
+    return all(HTTP["code_field"].fullmatch(name[:20]) for name in names) and not _has_payload(found)
 
 
 def _has_payload(found: Mapping[str, Json]) -> bool:
@@ -182,7 +170,7 @@ def _has_payload(found: Mapping[str, Json]) -> bool:
 
 
 def _find_message(found: Mapping[str, Json]) -> str:
-    named = (one for name, one in found.items() if _MESSAGE_FIELD.fullmatch(name[:40]))
+    named = (one for name, one in found.items() if HTTP["message_field"].fullmatch(name[:40]))
     return next((one[:100].replace("_", " ") for one in named if isinstance(one, str) and one), "")
 
 
@@ -200,12 +188,16 @@ def find_page_failure(text: str, *, title: str = "", asked: str = "", landed: st
     landed = landed or reported.get("URL", "")
     if landed.startswith(("chrome-error:", "about:")) and not asked.startswith("about:"):
         return "the browser shows a page of its own"
-    if ERROR_TITLE.match(title):
+    if PAGE["titles"].match(title):
         return f'the page is "{title.strip()[:100]}"'
-    wants_login = _DETOUR.search(asked) is not None
-    if asked and not wants_login and not landed.startswith(asked) and _DETOUR.search(landed):
+    wants_login = PAGE["detours"].search(asked) is not None
+    if asked and not wants_login and not landed.startswith(asked) and PAGE["detours"].search(landed):
         return f"it landed on {landed[:100]}"
-    return "" if len(text) > _READ_CHARACTERS else _find_wall(_extract_text(text), wants_login)
+    if len(text) > _READ_CHARACTERS:
+        return ""
+    words = _extract_text(text)
+    has_login = len(words) <= _PAGE_CHARACTERS and PAGE["password"].search(text)
+    return "the page asks for a login" if has_login and not wants_login else _find_wall(words, wants_login)
 
 
 def _find_wall(words: str, wants_login: bool) -> str:
@@ -213,14 +205,12 @@ def _find_wall(words: str, wants_login: bool) -> str:
         return "the page has no text"
     if len(words) > _PAGE_CHARACTERS:
         return ""
-    if not wants_login and _PASSWORD_FIELD.search(words):
-        return "the page asks for a login"
     lines = [line.strip(' \t\r-#>*"“「') for line in _SENTENCE_END.split(words)]
     short = [line for line in lines if 0 < len(line) <= _SENTENCE_CHARACTERS]
-    wall = next((line for line in short if not wants_login and _WALL.match(line)), "")
+    wall = next((line for line in short if not wants_login and PAGE["walls"].match(line)), "")
     is_listing = len(set(_STATUS_CODE.findall(words))) > 1  # a list of status codes explains them
     if not wall and not is_listing and len(short) == sum(bool(line) for line in lines):
-        wall = next((line for line in short if _ABSENCE.match(line)), "")
+        wall = next((line for line in short if PAGE["absences"].match(line)), "")
     return f"the page says: {wall[:100]}" if wall else ""
 
 

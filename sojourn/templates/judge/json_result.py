@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from sojourn.core.messages import Json
 from sojourn.templates.judge import failure_text, http_response, program_output
@@ -35,7 +35,16 @@ def is_tool_result(call: CallView, found: Found) -> bool:
 
 def find_failure(call: CallView, found: Found) -> str:
     """Why a call failed; empty if it did not."""
-    return next((reason for rule in _RULES if (reason := rule(call, found))), "")
+    return (
+        _check_flags(call, found)
+        or _check_exit_code(call, found)
+        or _check_error(call, found)
+        or _check_response(call, found)
+        or _check_page(call, found)
+        or _check_results(call, found)
+        or _check_output(call, found)
+        or _check_message(call, found)
+    )
 
 
 def _check_flags(call: CallView, found: Found) -> str:
@@ -78,14 +87,15 @@ def _check_response(call: CallView, found: Found) -> str:
     if not status and call.category != "ask":
         return ""
     if status >= 300:
-        return http_response.explain_status(status, call.about, probes=call.method == "HEAD")
+        return http_response.explain_status(status, call.about, probes=call.accepts(status))
     body = next((found[name] for name in _BODIES if found.get(name)), None)
-    return http_response.find_failure(body, writes=call.writes)
+    reason = "" if status else http_response.find_failure(found, writes=call.writes)
+    return reason or http_response.find_failure(body, writes=call.writes, asked=call.url)
 
 
 def _check_page(call: CallView, found: Found) -> str:
     title = str(found.get("title") or "")
-    if title and http_response.ERROR_TITLE.match(title) and (call.category == "page" or "url" in found):
+    if title and http_response.PAGE["titles"].match(title) and (call.category == "page" or "url" in found):
         return f'the page is "{shorten(title)}"'
     texts = [str(found[name] or "") for name in _PAGE_TEXTS if name in found]
     if call.category != "page" or not texts:
@@ -106,15 +116,6 @@ def _check_results(call: CallView, found: Found) -> str:
     return str(missed[0]) if missed and 2 * len(missed) >= len(results) else ""
 
 
-def _check_content(call: CallView, found: Found) -> str:
-    """Blocks of an MCP server, and payloads that are missing."""
-    if (text := join_text_blocks(found.get("content"))) and call.category != "look":
-        is_write = call.category == "do"
-        return failure_text.find_refusal(text) or (failure_text.find_write_failure(text) if is_write else "")
-    is_missing = (found.get("is_binary") is True and not found.get("content")) or not found.get("snapshot", True)
-    return "nothing was shown" if is_missing and call.category in ("look", "search") else ""
-
-
 def _check_output(call: CallView, found: Found) -> str:
     parts = [value for name in _OUTPUTS if isinstance(value := found.get(name), str) and value]
     return program_output.find_failure(call, "\n".join(parts)) if parts else ""
@@ -124,6 +125,9 @@ def _check_message(call: CallView, found: Found) -> str:
     """Messages and counts next to the payload; checked if the payload is empty, and always for writes."""
     if call.category in ("ask", "run"):
         return ""
+    is_missing = (found.get("is_binary") is True and not found.get("content")) or not found.get("snapshot", True)
+    if is_missing and call.category in ("look", "search"):
+        return "nothing was shown"
     payloads = [found[name] for name in _PAYLOADS if name in found]
     is_empty = bool(payloads) and not any(payloads)
     names = (*_MESSAGES, *_REMARKS) if is_empty else _MESSAGES
@@ -134,19 +138,6 @@ def _check_message(call: CallView, found: Found) -> str:
     if is_relevant and (line := find(message)):
         return f"it says: {shorten(line)}"
     return http_response.find_undone(found) if call.category == "do" else ""
-
-
-_RULES: tuple[Callable[[CallView, Found], str], ...] = (
-    _check_flags,
-    _check_exit_code,
-    _check_error,
-    _check_response,
-    _check_page,
-    _check_results,
-    _check_content,
-    _check_output,
-    _check_message,
-)
 
 
 def join_text_blocks(blocks: Json) -> str:

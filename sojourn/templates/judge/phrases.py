@@ -9,9 +9,13 @@ from importlib.resources import files
 TABLES = tomllib.loads(files("sojourn.templates.judge").joinpath("phrases.toml").read_text("utf-8"))
 
 
-def compile_table(chapter: str, table: str, flags: int = 0, *, before: str = "") -> re.Pattern[str]:
-    """One pattern that has the entries of a table as its alternatives, after the pattern `before`."""
-    return re.compile(f"{before}(?:{'|'.join(TABLES[chapter][table])})", flags)
+def compile_chapter(chapter: str, flags: int = 0, **before: str) -> dict[str, re.Pattern[str]]:
+    """A pattern for each table of a chapter: its entries are the alternatives, after the pattern `before` them."""
+    return {
+        name: re.compile(f"{before.get(name, '')}(?:{'|'.join(entries)})", flags)
+        for name, entries in TABLES[chapter].items()
+        if isinstance(entries, list)
+    }
 
 
 def load_words(chapter: str, table: str) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ PARSE_SCRIPT: Lazy[Callable[[str], Script]] = Lazy("sojourn.text.shell:parse_scr
 
 _PLAIN = re.compile(r"[\w./:@%+, -]*")
 _FOLDER_SEPARATOR = re.compile(r"\\(?=\w)")  # of Windows; a shell would drop it
-_VERB = re.compile(r"[a-z][a-z-]{1,15}")
 _PREFIXES = load_words("shell", "prefixes")
 _PREFIX_OPTIONS = ("-u", "-g", "-I", "--user", "--group")  # those that take a word: `sudo -u postgres psql`
 _DURATION = re.compile(r"\d+(?:\.\d+)?[smhd]?")
@@ -96,13 +95,3 @@ def unwrap_remote(command: str) -> str:
 
 def fetches(command: str) -> bool:
     return any(step.program in _FETCHERS for step in parse_steps(command))
-
-
-@lru_cache(maxsize=4096)
-def to_skeleton(command: str) -> str:
-    """The program and its verb, without what varies from run to run."""
-    steps = parse_steps(command)
-    if not steps:
-        return ""
-    step = next((one for one in steps if one.program not in ("cd", "echo", "export", "source", "set")), steps[0])
-    return f"{step.program} {step.verb if _VERB.fullmatch(step.verb) else ''}".strip()

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from sojourn.core.messages import Json
 from sojourn.templates import tool_names
 from sojourn.templates.judge import failure_text, http_response, json_result, program_output
-from sojourn.templates.judge.call import Arguments, CallView, is_exit_answer, parse_exit_header
+from sojourn.templates.judge.call import Arguments, CallView, is_exit_answer
+from sojourn.templates.judge.wrapper import unwrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +48,32 @@ def judge(
         return Verdict(False, "it was interrupted")
     get_arguments = arguments if callable(arguments) else lambda: arguments
     call = CallView(tool_names.kind(tool), tool_names.tool_category(tool), get_arguments)
-    found = http_response.parse_json(result, openings=("{", '[{"type"', '[{"text"'))
-    if isinstance(found, dict) and (call.category != "run" or json_result.is_tool_result(call, found)):
-        reason = json_result.find_failure(call, found)
-    else:
-        reason = _judge_text(call, json_result.join_text_blocks(found) or result)
+    if call.category == "page" and "method" in get_arguments():
+        call = call._replace(category="ask")
+    reason = _judge_result(call, result)
     return Verdict(False, reason) if reason else _SUCCESS
 
 
+def _judge_result(call: CallView, result: str) -> str:
+    found = http_response.parse_json(result, openings=("{", '[{"type"', '[{"text"'))
+    if text := json_result.join_text_blocks(found):
+        return _judge_result(call, text)
+    if not isinstance(found, dict) or (call.category == "run" and not json_result.is_tool_result(call, found)):
+        return _judge_text(call, result)
+    text = json_result.join_text_blocks(found.get("content"))
+    return json_result.find_failure(call, found) or (_judge_result(call, text) if text else "")
+
+
 def _judge_text(call: CallView, text: str) -> str:
-    if header := parse_exit_header(text):
-        code, output = header
-        if code:
-            return "" if is_exit_answer(call, code, output.strip()) else f"exit code {code}"
-        return program_output.find_failure(call, output)
+    if call.category in ("run", "do"):
+        run = unwrap(text)
+        if run.code:
+            return "" if is_exit_answer(call, run.code, run.output.strip()) else f"exit code {run.code}"
+        if run.stopped and call.category == "run":
+            return f"it was stopped: {http_response.shorten(run.stopped)}"
+        if run.code == 0:
+            return program_output.find_failure(call, run.output)
+        text = run.output
     reason = _apply_category(call, text)
     return f"it says: {http_response.shorten(reason)}" if reason and reason in text else reason
 
@@ -70,14 +83,28 @@ def _apply_category(call: CallView, text: str) -> str:
         case "run":
             return failure_text.find_refusal(text) or program_output.find_failure(call, text)
         case "look" | "search":
-            return failure_text.find_read_failure(text)
+            return failure_text.find_read_failure(text) or _find_missing_items(call, text)
         case "page":
             return failure_text.find_fetch_failure(text) or http_response.find_page_failure(text, asked=call.url)
         case "ask":
-            if status := http_response.parse_status_line(text):
-                return http_response.explain_status(status, call.about, probes=call.method == "HEAD")
-            return failure_text.find_fetch_failure(text) or http_response.find_failure(text, writes=call.writes)
+            if not text.strip() and not call.writes:
+                return "no answer came"
+            status, body = http_response.split_response(text)
+            if status >= 300:
+                return http_response.explain_status(status, call.about, probes=call.accepts(status))
+            reason = "" if status else failure_text.find_fetch_failure(text)
+            return reason or http_response.find_failure(body, writes=call.writes, asked=call.url)
         case "relay":
             return failure_text.find_refusal(text)
         case _:
             return failure_text.find_refusal(text) or failure_text.find_write_failure(text)
+
+
+def _find_missing_items(call: CallView, text: str) -> str:
+    """The message in place of a file (`b.txt: Error - no such file`), if half of the files have one."""
+    if not any(sign in text for sign in ("rror", "失败", "错误")):
+        return ""
+    items = next((value for value in call.arguments().values() if isinstance(value, list)), [])
+    messages = [message for item in items if (message := text.partition(f"{item}: ")[2][:100])]
+    missed = [message for message in messages if failure_text.MESSAGE["error"].match(message)]
+    return missed[0].partition("\n")[0] if missed and 2 * len(missed) >= len(items) else ""

@@ -5,12 +5,11 @@ import pytest
 from sojourn.core.errors import StoreCorrupt
 from sojourn.core.messages import user
 from sojourn.ports.history import SessionFacts
-from sojourn.templates.judge.shell_command import to_skeleton
 from sojourn.templates.miner import mine
 from sojourn.templates.mining_cache import clear_cache, load_cache, locate_cache, save_cache
 from sojourn.templates.sanitize import Cleaner
 from sojourn.templates.sequence_mining import find_recurring
-from sojourn.templates.session_shape import Digest, digest_session, to_step
+from sojourn.templates.session_shape import Digest, digest_session, to_skeleton, to_step
 from sojourn.templates.tool_calls import build_conversation
 from sojourn.templates.verify import find_suggestions
 from sojourn.text.template_examples import mark_as_example
