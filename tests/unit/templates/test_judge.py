@@ -1,4 +1,4 @@
-"""Did a call work? Scored on three sets of 200 labelled results, half of each held out; right on many variations."""
+"""Did a call work? Scored on four sets of 200 labelled results, half of each held out; right on many variations."""
 
 import json
 import re
@@ -13,6 +13,7 @@ DATA = Path(__file__).parents[2] / "data"
 LABELLED = DATA / "tool_results" / "labelled.jsonl"
 SECOND = DATA / "tool_results_second.jsonl"
 THIRD = DATA / "tool_results_third.jsonl"
+FOURTH = DATA / "tool_results_fourth.jsonl"
 VARIATIONS = DATA / "tool_results_variations.jsonl"
 KEYWORDS = re.compile(
     r"error|fail|exception|traceback|denied|not found|timed out|错误|失败|异常|无法|拒绝", re.IGNORECASE
@@ -57,6 +58,7 @@ def test_the_set_has_two_hundred_results_in_two_balanced_halves():
         (LABELLED, "tuning", 0.2),
         (SECOND, "seen", 0.3),  # written apart from the judge, harder on purpose
         (THIRD, "seen", 0.2),  # recorded from real tools, apart from the judge
+        (FOURTH, "seen", 0.2),  # recorded from real tools by somebody who had not seen the judge, hard on purpose
     ],
 )
 def test_the_judge_is_right_on_nine_of_ten_results_it_was_not_tuned_on(file, seen, better):
