@@ -33,7 +33,10 @@ def modules_after(*args: str) -> set[str]:
         "import sys; sys.argv = ['sojourn', *sys.argv[1:]]; from sojourn.__main__ import main; main();"
         "print('\\n'.join({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
     )
-    ran = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, check=True)
+    unmeasured = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=True, env=unmeasured
+    )
     return set(ran.stderr.split())
 
 

@@ -32,7 +32,7 @@ from sojourn.runtimes.hermes import HermesSettings
 from sojourn.runtimes.hermes.api import HermesApi
 from sojourn.runtimes.hermes.runtime import HermesRuntimeAdapter
 from sojourn.testing.hermes_process import HermesProcess, free_port
-from sojourn.testing.model_script import Call, Hang, Refuse, Say, Script, Think
+from sojourn.testing.model_script import Call, Hang, Refuse, Say, Script, Think, Wait
 from sojourn.testing.model_server import ModelServer
 from sojourn.testing.turn_runner import FakeWorkspace, TurnOutput, make_history, make_turn_input, run_turn, stop_turn
 
@@ -236,7 +236,7 @@ async def test_a_broken_line_loses_nothing(make: Make, model: ModelServer, herme
 
 
 async def test_a_question_nobody_could_see_is_denied(make: Make, model: ModelServer, hermes: HermesProcess) -> None:
-    model.play([Say("First words. "), REMOVE], [Say("All done.")])
+    model.play([Say("First words. "), Wait(1.0), REMOVE], [Say("All done.")])  # the question comes after the cut
     async with line_to(hermes.port) as (url, cut):
         room, seen = FakeWorkspace(), []
         async with aclosing(make(url=url).run(make_turn_input("Tidy.", room=room))) as events:
