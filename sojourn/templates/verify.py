@@ -14,6 +14,7 @@ from sojourn.ports.history import History
 from sojourn.templates import tool_names
 from sojourn.templates.create import REQUEST_CHARS
 from sojourn.templates.extract import judge_conversation, read_conversation, to_example
+from sojourn.templates.judge.verdict import Verdict
 from sojourn.templates.model import SessionTemplate, ToolCallExample, default_description
 from sojourn.templates.parameters import generalise_runs
 from sojourn.templates.sanitize import Cleaner
@@ -39,12 +40,16 @@ def find_suggestions(
     has already spoken about make room for others until so many sessions hold them."""
     clean = cleaner or Cleaner()
     needed = decided or {}
-    shapes = find_recurring(digests, most=2 * MAX_SUGGESTIONS + len(needed))  # some will not hold
-    open_ones = (shape for shape in shapes if shape.sessions >= needed.get(shape.words, 0))
-    order = {session: place for place, session in enumerate(newest)}
-    proof = _Proof(history, order)
-    found = (_make_suggestion(proof, shape, clean) for shape in open_ones)
-    return list(islice((made for made in found if made is not None), MAX_SUGGESTIONS))
+    proof = _Proof(history, {session: place for place, session in enumerate(newest)})
+
+    def suggest(known: Mapping[str, Digest]) -> list[Suggestion]:
+        shapes = find_recurring(known, most=2 * MAX_SUGGESTIONS + len(needed))  # some will not hold
+        open_ones = (shape for shape in shapes if shape.sessions >= needed.get(shape.words, 0))
+        found = (_make_suggestion(proof, shape, clean) for shape in open_ones)
+        return list(islice((made for made in found if made is not None), MAX_SUGGESTIONS))
+
+    suggest(digests)  # judges the runs of what comes back often; a step that failed in its own words is then left out
+    return suggest(proof.refine(digests))
 
 
 class _Proof:
@@ -53,7 +58,20 @@ class _Proof:
     def __init__(self, history: History, order: Mapping[str, int]) -> None:
         self._order = order
         self._conversation = cache(partial(read_conversation, history))
-        self._verdicts = cache(lambda session: judge_conversation(self._conversation(session)))
+        self._verdicts: dict[str, list[Verdict]] = {}
+
+    def refine(self, digests: Mapping[str, Digest]) -> dict[str, Digest]:
+        """The digests, without the steps that were judged to have failed."""
+        judged = {session: [one.success for one in verdicts] for session, verdicts in self._verdicts.items()}
+        return {
+            session: digest.select(judged[session]) if session in judged else digest
+            for session, digest in digests.items()
+        }
+
+    def _judge(self, session: str) -> list[Verdict]:
+        if session not in self._verdicts:
+            self._verdicts[session] = judge_conversation(self._conversation(session))
+        return self._verdicts[session]
 
     def find_runs(self, shape: StepSequence) -> tuple[list[_Run], int]:
         """The runs that prove a shape, and how many sessions may hold it; no runs if they do not prove it."""
@@ -72,7 +90,7 @@ class _Proof:
             if (own := _identify(run)) in seen:
                 continue  # the same run again, in a branch or a copy of its session: that proves nothing more
             seen.add(own)
-            if all(self._verdicts(session)[at].success for at in places):
+            if all(self._judge(session)[at].success for at in places):
                 runs.append(run)
             else:
                 failed += 1
