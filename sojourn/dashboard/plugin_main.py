@@ -23,7 +23,7 @@ import uvicorn
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse
 
-from sojourn.sandbox import restrict_self
+from sojourn.sandbox.landlock import restrict_self
 
 ALIVE_PATH = "/alive"  # outside of what a plugin is asked for
 RAISED_HEADER = "sojourn-raised"  # the header of an answer that tells of an exception
