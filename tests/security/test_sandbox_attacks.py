@@ -13,11 +13,12 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from sojourn.processes import find_tree, start
-from sojourn.sandbox.enforcement import SandboxSupport, confine, find_support
+from sojourn.sandbox.enforcement import Mechanism, SandboxSupport, confine, find_support
 from sojourn.sandbox.policy import SandboxPolicy, build_policy, confined_environment
 from tests.security.attack_lines import SECRET, attack_lines, changes_metadata, encode
 
@@ -112,7 +113,7 @@ def support_of(mechanism: str) -> SandboxSupport:
     if mechanism == "bubblewrap" and found.mechanism != "bubblewrap":
         pytest.skip("bubblewrap does not work here")
     assert found.mechanism in ("bubblewrap", "landlock"), found.missing
-    return replace(found, mechanism=mechanism)
+    return replace(found, mechanism=cast(Mechanism, mechanism))
 
 
 def policy_for(outside: Outside, folder: Path, *, network: bool = False) -> SandboxPolicy:
