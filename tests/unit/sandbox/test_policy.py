@@ -53,7 +53,7 @@ def test_the_profile_for_macos_denies_by_default_and_hides_last(tmp_path):
     lines = profile.splitlines()
     assert lines[:2] == ["(version 1)", "(deny default)"]
     assert f'(subpath "{tmp_path}/a \\"quoted\\" one")' in profile
-    assert "network" not in profile
+    assert "(allow network" not in profile
     assert lines[-1].startswith("(deny file-read* file-write*")
     assert f'(subpath "{tmp_path}/.ssh")' in lines[-1]
-    assert "network-outbound" in build_profile(policy(tmp_path, tmp_path / "p", network=True))
+    assert "(allow network-outbound" in build_profile(policy(tmp_path, tmp_path / "p", network=True))
