@@ -21,11 +21,11 @@ class Echo:
         return RuntimeStatus(ok=True, detail="repeats the request")
 
     async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
-        said = strip_control(turn.said)  # a runtime never lets terminal escapes through
-        for word in said.split():
+        text = strip_control(turn.said)  # a runtime never lets terminal escapes through
+        for word in text.split():
             yield Chunk(word + " ")
-        yield assistant(said)
-        yield Done(usage={"input_tokens": len(said.split()), "output_tokens": len(said.split())})
+        yield assistant(text)
+        yield Done(usage={"input_tokens": len(text.split()), "output_tokens": len(text.split())})
 
     async def close(self) -> None:
         """Nothing to close."""

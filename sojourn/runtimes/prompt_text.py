@@ -7,8 +7,6 @@ assistant's text, in full.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from sojourn.core.attachments import Attachment, attachments_of
 from sojourn.core.errors import NotAllowed
@@ -16,18 +14,10 @@ from sojourn.core.messages import Message, parts_of, text_of, tool_calls_of
 from sojourn.core.sessions import OWNER
 from sojourn.core.tasks import TaskGraph
 from sojourn.ports.context import ContextBlock
-from sojourn.ports.runtime import HistoryEntry, TurnInput
+from sojourn.ports.runtime import TurnInput
 
 MAX_INLINE_CHARS = 200_000  # of one attached text; the prompt says when a text is truncated
 _TEXT_SUBTYPES = ("json", "xml", "yaml", "toml", "javascript", "x-sh", "x-python", "sql", "csv")
-
-
-@dataclass(frozen=True, slots=True)
-class TextEntry:
-    """One entry of a conversation as plain text."""
-
-    role: Literal["user", "assistant"]
-    text: str
 
 
 def require_guest_access(turn: TurnInput, *, guests: bool, agent: str, plugin: str) -> None:
@@ -49,43 +39,33 @@ def render_context(
     if examples:
         sections.append(
             "## How similar work was done before\nExamples only: none of this happened in this conversation.\n\n"
-            + "\n\n".join(f"{one.role}: {one.text}" for one in to_text_entries(examples))
+            + "\n\n".join(f"{one.role}: {one.content}" for one in to_text_messages(examples))
         )
-    if not sections:
-        return ""
-    return "# Prepared for this request\nEach part says where it comes from and why it is here.\n\n" + "\n\n".join(
-        sections
-    )
+    heading = "# Prepared for this request\nEach part says where it comes from and why it is here."
+    return "\n\n".join([heading, *sections]) if sections else ""
 
 
 def _render_graph(graph: TaskGraph) -> str:
-    lines = [f"- {task.id} [{task.state}] {task.title}{_render_needs(task.needs)}" for task in graph.tasks]
+    lines = []
+    for task in graph.tasks:
+        needs = f" (after {', '.join(task.needs)})" if task.needs else ""
+        lines.append(f"- {task.id} [{task.state}] {task.title}{needs}")
     together = "Independent tasks may be done together." if graph.parallel else "One after the other."
     return "\n".join(["## Tasks (tasks)", f"{together} {graph.because}".strip(), "", *lines])
 
 
-def _render_needs(needs: tuple[str, ...]) -> str:
-    return f" (after {', '.join(needs)})" if needs else ""
-
-
-def to_text_entries(messages: Iterable[Message]) -> list[TextEntry]:
-    """Converts messages to user and assistant texts; joins successive messages of one role."""
-    entries: list[TextEntry] = []
+def to_text_messages(messages: Iterable[Message]) -> list[Message]:
+    """Converts a conversation to plain texts of user and assistant in turn; joins successive messages of one role."""
+    joined: list[Message] = []
     for message in messages:
         text = _render_message(message)
         if not text:
             continue
-        role: Literal["user", "assistant"] = "assistant" if message.role in ("assistant", "tool") else "user"
-        if entries and entries[-1].role == role:
-            entries[-1] = TextEntry(role, f"{entries[-1].text}\n\n{text}")
-        else:
-            entries.append(TextEntry(role, text))
-    return entries
-
-
-def render_transcript(history: Sequence[HistoryEntry]) -> list[TextEntry]:
-    """Converts a session's history to user and assistant texts."""
-    return to_text_entries(past.message for past in history)
+        role = "assistant" if message.role in ("assistant", "tool") else "user"
+        if joined and joined[-1].role == role:
+            text = f"{joined.pop().content}\n\n{text}"
+        joined.append(Message(role=role, content=text))
+    return joined
 
 
 def _render_message(message: Message) -> str:
@@ -103,7 +83,7 @@ def _render_with_attachments(message: Message) -> str:
     attached = attachments_of(message)
     if not attached:
         return text_of(message)
-    return "\n".join(filter(None, [text_without_attachments(message), *map(_describe_attachment, attached)]))
+    return "\n".join(filter(None, [text_without_attachments(message), *map(describe_attachment, attached)]))
 
 
 def text_without_attachments(message: Message) -> str:
@@ -111,8 +91,9 @@ def text_without_attachments(message: Message) -> str:
     return "\n".join(str(part.get("text", "")) if isinstance(part, dict) else str(part) for part in parts)
 
 
-def _describe_attachment(one: Attachment) -> str:
-    return f"[attached: {one.name or 'a file'}, {one.media_type}, {one.size} bytes]"
+def describe_attachment(one: Attachment) -> str:
+    """Names an attachment that is not sent, so that the agent knows of it."""
+    return f"[attached, not shown: {one.name or 'a file'}, {one.media_type}, {one.size} bytes]"
 
 
 def is_text(one: Attachment) -> bool:
@@ -127,7 +108,7 @@ async def render_request(turn: TurnInput, *, shown: Sequence[Attachment] = ()) -
     for one in turn.attachments:
         if one in shown:
             continue
-        parts.append(await inline_text(turn, one) if is_text(one) else _describe_attachment(one))
+        parts.append(await inline_text(turn, one) if is_text(one) else describe_attachment(one))
     return "\n\n".join(filter(None, parts))
 
 
@@ -136,7 +117,7 @@ async def inline_text(turn: TurnInput, one: Attachment) -> str:
     try:
         text = (await turn.read_attachment(one)).decode("utf-8")
     except UnicodeDecodeError:
-        return _describe_attachment(one)
+        return describe_attachment(one)
     cut = f"\n[truncated: {len(text)} characters in all]" if len(text) > MAX_INLINE_CHARS else ""
     heading = f"[attached: {one.name or 'a text'}, {one.media_type}]"
     return f"{heading}\n{text[:MAX_INLINE_CHARS]}{cut}\n[end of the attached text]"

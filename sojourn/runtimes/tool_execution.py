@@ -24,7 +24,6 @@ async def run_tool_calls(
 ) -> AsyncGenerator[Progress | Message, None]:
     """Runs the calls in parallel. When it is cancelled, calls without a result get one that says so."""
     by_name = {tool.name: tool for tool in tools}
-    waiting = {call.id: call for call in calls}
     for call in calls:
         yield Progress("tool", {**_describe_call(call), "status": "started"})
     tasks = {asyncio.create_task(_run_timed(call, by_name, workspace), name=call.name): call for call in calls}
@@ -34,12 +33,11 @@ async def run_tool_calls(
             for task in over:
                 call = tasks.pop(task)
                 result, seconds = _result_of(task)
-                del waiting[call.id]
                 yield tool_result(call, result.text)
                 yield _to_ended_progress(call, result, seconds)
     except asyncio.CancelledError:
         await _cancel_all(tasks)
-        for call in waiting.values():
+        for call in tasks.values():
             yield tool_result(call, STOPPED)
         raise
     finally:
@@ -94,14 +92,10 @@ def parse_arguments(call: ToolCall) -> Mapping[str, Json] | None:
 def render_preview(call: ToolCall) -> str:
     """Renders a call on one line: the beginning of its first argument."""
     arguments = parse_arguments(call)
-    first = next((value for value in (arguments or {}).values() if value not in (None, "", [])), "")
-    text = (
-        call.arguments
-        if arguments is None
-        else first
-        if isinstance(first, str)
-        else json.dumps(first, ensure_ascii=False)
-    )
+    first: Json = call.arguments
+    if arguments is not None:
+        first = next((value for value in arguments.values() if value not in (None, "", [])), "")
+    text = first if isinstance(first, str) else json.dumps(first, ensure_ascii=False)
     line = " ".join(strip_control(text).split())
     return line if len(line) <= _MAX_PREVIEW_CHARS else line[: _MAX_PREVIEW_CHARS - 1] + "…"
 
@@ -111,11 +105,8 @@ def _describe_call(call: ToolCall) -> ToolDetail:
 
 
 def _to_ended_progress(call: ToolCall, result: ToolResult, seconds: float) -> Progress:
-    detail: ToolDetail = {
-        **_describe_call(call),
-        "status": "completed" if result.ok else "failed",
-        "duration": round(seconds, 3),
-    }
+    detail = _describe_call(call)
+    detail["status"], detail["duration"] = "completed" if result.ok else "failed", round(seconds, 3)
     if not result.ok:
         detail["error"] = strip_control(result.text)[:_MAX_ERROR_CHARS] or "It failed and gave no reason."
     if result.facts:

@@ -1,1 +1,1 @@
-"""DOING: what an agent can do. One family of tools per file; `calling` asks, limits and redacts for all of them."""
+"""Tools: what an agent can do. One family per file; `guard` asks, limits and redacts for all of them."""

@@ -1,4 +1,4 @@
-"""process: programs that keep running while the conversation goes on. They end with their session's process."""
+"""The tool `process`: programs that keep running in the background. They end with their session's process."""
 
 from __future__ import annotations
 
@@ -21,12 +21,16 @@ from sojourn.tools.terminal import ask_about_command, shell_argv, start_command,
 
 MAX_RUNNING = 8  # running at once in one session
 MAX_ENDED = 20  # ended ones that are remembered
-FIRST_LOOK_SECONDS = 0.5  # seconds after the start: what ends that early is told at once
+FIRST_LOOK_SECONDS = 0.5  # a program that ends within this time is reported at once
+
+
+def _new_buffer() -> OutputBuffer:
+    return OutputBuffer(1 << 20, 1 << 20)
 
 
 @dataclass(slots=True)
 class BackgroundProcess:
-    """One of them. `unread` is what it has said since it was looked at."""
+    """A running or ended program. `unread` is its output since the last report."""
 
     name: str
     command: str
@@ -40,7 +44,7 @@ class BackgroundProcess:
 
 
 class BackgroundProcesses:
-    """All that run, by session."""
+    """The background processes of all sessions."""
 
     def __init__(self, app: HasSettings) -> None:
         self._app = app
@@ -57,25 +61,25 @@ class BackgroundProcesses:
         return self.of(session)[name]
 
     async def start(self, at: Workspace, command: str, cwd: str) -> BackgroundProcess:
-        mine = self.of(at.session)
-        if sum(one.state == "running" for one in mine.values()) >= MAX_RUNNING:
+        processes = self.of(at.session)
+        if sum(one.state == "running" for one in processes.values()) >= MAX_RUNNING:
             raise BadInput(f"{MAX_RUNNING} processes are running already.", hint="End one first with action=kill.")
         folder = working_folder(at, cwd, self._app.settings)
         child = await start_command(
             shell_argv(command), cwd=folder, settings=self._app.settings, connect="input", watch=Watch()
         )
         self._count += 1
-        made = BackgroundProcess(f"p{self._count}", command, child, OutputBuffer(1 << 20, 1 << 20))
-        child.on_output = made.unread.add
-        mine[made.name] = made
-        for name in [name for name, one in mine.items() if one.state != "running"][:-MAX_ENDED]:
-            await mine.pop(name).child.end()
-        return made
+        started = BackgroundProcess(f"p{self._count}", command, child, _new_buffer())
+        child.on_output = lambda data: started.unread.add(data)
+        processes[started.name] = started
+        for name in [name for name, one in processes.items() if one.state != "running"][:-MAX_ENDED]:
+            await processes.pop(name).child.end()
+        return started
 
     async def close(self) -> None:
-        every = [one.child for mine in self._by_session.values() for one in mine.values()]
+        children = [one.child for processes in self._by_session.values() for one in processes.values()]
         self._by_session.clear()
-        await asyncio.gather(*(child.end() for child in every))
+        await asyncio.gather(*(child.end() for child in children))
 
 
 def process_tool(app: Shared) -> Tool:
@@ -100,7 +104,7 @@ def process_tool(app: Shared) -> Tool:
     ) -> ToolResult:
         """Programs in the background: servers, watchers, long builds. They end when the session's process ends.
 
-        action: start a command; poll what it has said since the last time; write text to its input; kill it; list all
+        action: start a command; poll its output since the last time; write text to its input; kill it; list all
         command: for start: the command line
         id: for poll, write and kill: the id that start gave
         text: for write: what is typed in; a line break is not added
@@ -153,18 +157,17 @@ async def _write(one: BackgroundProcess, text: str) -> ToolResult:
 
 
 def _report(one: BackgroundProcess) -> ToolResult:
-    said = one.unread.text().rstrip("\n")
-    one.unread = OutputBuffer(1 << 20, 1 << 20)
-    one.child.on_output = one.unread.add
+    output = one.unread.text().rstrip("\n")
+    one.unread = _new_buffer()
     code = one.child.process.returncode
     facts = {"id": one.name, "pid": one.child.process.pid, "running": code is None, "exit_code": code}
-    text = f"{said}\n[{one.name} {one.state}]" if said else f"[{one.name} {one.state}, no new output]"
+    text = f"{output}\n[{one.name} {one.state}]" if output else f"[{one.name} {one.state}, no new output]"
     return ToolResult(text=text, facts=facts)
 
 
-def _list_processes(mine: Mapping[str, BackgroundProcess]) -> ToolResult:
+def _list_processes(processes: Mapping[str, BackgroundProcess]) -> ToolResult:
     lines = [
         f"{one.name}  {one.state}  {time.monotonic() - one.child.started_at:.0f} s  {one.command.splitlines()[0][:100]}"
-        for one in mine.values()
+        for one in processes.values()
     ]
-    return ToolResult(text="\n".join(lines) or "No process was started.", facts={"count": len(mine)})
+    return ToolResult(text="\n".join(lines) or "No process was started.", facts={"count": len(processes)})

@@ -1,4 +1,4 @@
-"""delegate_task: a sub-agent does one bounded piece of work in a session of its own and reports back."""
+"""The tool `delegate_task`: a sub-agent does one bounded piece of work in a session of its own and reports back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DelegationCounter:
         self._by_turn: dict[TurnId, int] = {}
 
     def count(self, turn: TurnId, most: int) -> None:
-        """Counts one more, or NotAllowed."""
+        """Counts one more task of a turn. NotAllowed."""
         if self._by_turn.get(turn, 0) >= most:
             raise NotAllowed(f"This turn has already delegated {most} tasks.", hint="Do the rest yourself.")
         if len(self._by_turn) > 1000:
@@ -59,12 +59,12 @@ def delegate_task_tool(app: AgentContext) -> Tool:
 
 
 async def _runtime_and_model(app: HasStore, at: Workspace) -> tuple[str, str]:
-    """The runtime and model of the turn that gives the task away: its sub-agent has the same."""
+    """Returns the runtime and model of the delegating turn: its sub-agent gets the same."""
     found = ("", "")
     async with aclosing(app.store.read(at.session)) as log:
-        async for kept in log:
-            if isinstance(kept.item, Metadata) and kept.item.turn_id == at.turn:
-                found = (kept.item.runtime, kept.item.model)
+        async for entry in log:
+            if isinstance(entry.item, Metadata) and entry.item.turn_id == at.turn:
+                found = (entry.item.runtime, entry.item.model)
     return found
 
 
@@ -84,28 +84,28 @@ async def _await_answer(app: AgentContext, turn: Turn, by: Caller, at: Workspace
 
 
 async def _follow_turn(service: Service, turn: Turn, by: Caller, at: Workspace) -> ToolResult:
-    said, problem = "", ""
+    answer, problem = "", ""
     async with aclosing(service.watch(turn.session, after=turn.after, principal=at.principal)) as log:
-        async for kept in log:
-            item = kept.item
+        async for entry in log:
+            item = entry.item
             if isinstance(item, Message) and item.role == "assistant":
-                said = text_of(item) or said
+                answer = text_of(item) or answer
             elif isinstance(item, Failed):
                 problem = f"{item.message} {item.hint}".strip()
             elif isinstance(item, Progress) and item.stage == "approval" and item.detail.get("status") == "asked":
                 await _forward_question(service, turn.session, item.detail, by, at)
-            elif isinstance(item, Done) and (kept.turn or turn.id) == turn.id:
+            elif isinstance(item, Done) and (entry.turn or turn.id) == turn.id:
                 facts: dict[str, Json] = {"session": turn.session, "status": item.status}
                 ok = item.status == "completed"
-                text = said if ok else f"The sub-agent {item.status}. {problem}\n{said}".strip()
-                return ToolResult(text=text or "The sub-agent said nothing.", ok=ok, facts=facts)
+                text = answer if ok else f"The sub-agent {item.status}. {problem}\n{answer}".strip()
+                return ToolResult(text=text or "The sub-agent gave no answer.", ok=ok, facts=facts)
     return ToolResult(text="The sub-agent's session ended early.", ok=False, facts={"session": turn.session})
 
 
 async def _forward_question(
     service: Service, session: SessionId, detail: Mapping[str, Json], by: Caller, at: Workspace
 ) -> None:
-    """The sub-agent's question becomes ours: the person who watches this session answers it."""
+    """Puts the sub-agent's question to the person who watches this session, and returns the answer to it."""
     question = Question(
         id=f"{detail['question']}_d",
         text=f"Sub-agent: {detail['text']}",

@@ -20,6 +20,7 @@ from sojourn.tools.path_policy import ask_about_reading, ask_about_writing, requ
 from sojourn.tools.safe_open import ResolvedPath, binary_kind, open_file, write_file_at
 
 MAX_FILE_BYTES = 10 * 1024 * 1024  # bytes of a file that is changed as a whole
+MAX_SENT_BYTES = 20 << 20
 MARK = "[redacted:"
 
 
@@ -30,7 +31,9 @@ class ReadApprovals:
         self.settings = app.settings
         self._asked: dict[tuple[str, str], ResolvedPath] = {}
 
-    def ask(self, at: Workspace, raw: str) -> Question | None:
+    def ask(self, at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
+        """`asks` of a tool that reads its argument `path`."""
+        raw = arguments.get("path", ".")
         question, place = ask_about_reading(at, raw, self.settings)
         if len(self._asked) > 1000:
             self._asked.clear()
@@ -38,7 +41,7 @@ class ReadApprovals:
         return question
 
     def place(self, at: Workspace, raw: str) -> ResolvedPath:
-        """The place that was asked about. NotAllowed when the path leads somewhere else by now."""
+        """Returns the place that was asked about. NotAllowed when the path leads somewhere else by now."""
         question, place = ask_about_reading(at, raw, self.settings)
         if question is not None and self._asked.get((at.turn, raw)) != place:
             raise NotAllowed(f"{raw[:200]} led somewhere else a moment ago.", hint="Look at it again first.")
@@ -48,10 +51,7 @@ class ReadApprovals:
 def read_file_tool(app: Shared) -> Tool:
     reading = app.shared(ReadApprovals)
 
-    def asks(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
-        return reading.ask(at, arguments["path"])
-
-    @tool(asks=asks)
+    @tool(asks=reading.ask)
     async def read_file(at: Workspace, path: str, offset: int = 1, limit: int = 2000) -> ToolResult:
         """Reads a text file, with line numbers; for a folder, lists what is in it.
 
@@ -62,11 +62,7 @@ def read_file_tool(app: Shared) -> Tool:
         place = reading.place(at, path)
         if place.path.is_dir():
             return await asyncio.to_thread(list_folder, place)
-        try:
-            file = open_file(place)
-        except FileNotFoundError as error:
-            raise NotFound(f"There is no file {place.shown}.", hint=_suggest_names(place)) from error
-        return await asyncio.to_thread(read_window, file, place, offset, limit, at.most)
+        return await asyncio.to_thread(read_window, _open_existing(place), place, offset, limit, at.most)
 
     return read_file
 
@@ -102,7 +98,7 @@ def write_file_tool(app: PluginContext) -> Tool:
 
 
 class FileLocks:
-    """One change of a file at a time."""
+    """One lock per file, so that its changes happen one at a time."""
 
     def __init__(self, _: HasSettings) -> None:
         self._locks: dict[str, asyncio.Lock] = {}
@@ -114,7 +110,7 @@ class FileLocks:
 
 
 def read_text(place: ResolvedPath) -> tuple[str, bytes]:
-    """A whole file as text, and its bytes. BadInput when it is binary, too large or not UTF-8."""
+    """Reads a whole file as text, and as bytes. BadInput when it is binary, too large or not UTF-8."""
     with open(open_file(place), "rb") as file:  # noqa: PTH123 - by descriptor
         raw = file.read(MAX_FILE_BYTES + 1)
     if len(raw) > MAX_FILE_BYTES:
@@ -128,13 +124,13 @@ def read_text(place: ResolvedPath) -> tuple[str, bytes]:
 
 
 def require_unchanged(place: ResolvedPath, before: bytes) -> None:
-    """Conflict when somebody else has written the file since it was read."""
+    """Raises Conflict when somebody else has written the file since it was read."""
     if read_text(place)[1] != before:
         raise Conflict(f"{place.shown} was changed meanwhile by somebody else.", hint="Read it again, then try again.")
 
 
 def refuse_redaction_marks(place: ResolvedPath, content: str) -> None:
-    """What was blacked out for the model must not come back as the file's content."""
+    """Raises BadInput when a redaction mark would replace the secret that it stands for."""
     if MARK not in content:
         return
     try:
@@ -148,13 +144,20 @@ def refuse_redaction_marks(place: ResolvedPath, content: str) -> None:
         )
 
 
-def describe_change(old: str, new: str, name: str, most: int = 4000) -> str:
-    """What a change does, for the person who is asked."""
+def describe_change(old: str, new: str, name: str, max_chars: int = 4000) -> str:
+    """Renders a change as a diff for the person who is asked about it."""
     if len(old) + len(new) > 200_000:
         return f"{name}: {len(old)} characters become {len(new)}."
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), f"a/{name}", f"b/{name}", lineterm="")
-    told = "\n".join(lines) or f"{name}: no change."
-    return told if len(told) <= most else f"{told[:most]}\n… {len(told) - most} more characters"
+    text = "\n".join(lines) or f"{name}: no change."
+    return text if len(text) <= max_chars else f"{text[:max_chars]}\n… {len(text) - max_chars} more characters"
+
+
+def _open_existing(place: ResolvedPath) -> int:
+    try:
+        return open_file(place)
+    except FileNotFoundError as error:
+        raise NotFound(f"There is no file {place.shown}.", hint=_suggest_names(place)) from error
 
 
 def _suggest_names(place: ResolvedPath) -> str:
@@ -170,16 +173,10 @@ def _count_lines(text: str) -> int:
     return text.count("\n") + bool(text and not text.endswith("\n"))
 
 
-MAX_SENT_BYTES = 20 << 20
-
-
 def send_file_tool(app: PluginContext) -> Tool:
     reading = app.shared(ReadApprovals)
 
-    def asks(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
-        return reading.ask(at, arguments["path"])
-
-    @tool(asks=asks)
+    @tool(asks=reading.ask)
     async def send_file(at: Workspace, path: str) -> ToolResult:
         """Gives the person a file, a picture for example: it is sent to the chat and kept with the session.
 
@@ -199,11 +196,8 @@ def send_file_tool(app: PluginContext) -> Tool:
 def _read_bytes(place: ResolvedPath) -> bytes:
     if place.path.is_dir():
         raise BadInput(f"{place.shown} is a folder.", hint="Name one file, or pack the folder first.")
-    try:
-        with os.fdopen(open_file(place), "rb") as file:
-            data = file.read(MAX_SENT_BYTES + 1)
-    except FileNotFoundError as error:
-        raise NotFound(f"There is no file {place.shown}.", hint="Look which files there are first.") from error
+    with os.fdopen(_open_existing(place), "rb") as file:
+        data = file.read(MAX_SENT_BYTES + 1)
     if len(data) > MAX_SENT_BYTES:
         raise BadInput(
             f"{place.shown} has more than {MAX_SENT_BYTES:,} bytes.", hint="Make it smaller, or say where it is."

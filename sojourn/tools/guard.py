@@ -16,8 +16,7 @@ import logging
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import replace
 
 from sojourn.core.errors import BadConfig, BadInput, NotAllowed, SojournError
 from sojourn.core.messages import Json
@@ -30,38 +29,21 @@ logger = logging.getLogger(__name__)
 GRACE_SECONDS = 5.0  # a tool has beyond the limit to clean up and report
 OWN_LIMIT_SETTINGS = {"delegate_task": "tools.delegate_seconds"}  # tools with a limit of their own
 
-PolicyWord = Literal["ask", "always", "deny"]
-POLICY_WORDS: Mapping[str, PolicyWord] = {"ask": "ask", "always": "always", "deny": "deny"}
+OTHERS = ""  # in a policy: all tools that it does not name
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalPolicy:
-    """The setting `tools.approval`: a word for all tools, and other words for some."""
-
-    usual: PolicyWord = "ask"
-    special: Mapping[str, PolicyWord] = field(default_factory=dict)
-
-    def of(self, tool: str) -> PolicyWord:
-        return self.special.get(tool, self.usual)
-
-
-def parse_policy(raw: str) -> ApprovalPolicy:
-    """Parses `ask`, or `ask, terminal=deny, write_file=always`. BadConfig."""
-    usual: PolicyWord = "ask"
-    special: dict[str, PolicyWord] = {}
+def parse_policy(raw: str) -> dict[str, str]:
+    """Parses `ask, terminal=deny, write_file=always` to a word for each named tool and for OTHERS. BadConfig."""
+    policy = {OTHERS: "ask"}
     for one in filter(None, (part.strip() for part in raw.split(","))):
-        name, separator, word = one.rpartition("=")
-        meant = POLICY_WORDS.get(word.strip().lower())
-        if meant is None or (separator and not name.strip()):
+        name, separator, word = (part.strip() for part in one.rpartition("="))
+        if word.lower() not in ("ask", "always", "deny") or (separator and not name):
             raise BadConfig(
                 f"tools.approval has {one!r}, which is none of ask, always, deny.",
                 hint='Example: "ask, terminal=deny, write_file=always".',
             )
-        if separator:
-            special[name.strip()] = meant
-        else:
-            usual = meant
-    return ApprovalPolicy(usual, special)
+        policy[name or OTHERS] = word.lower()
+    return policy
 
 
 class ToolApprovals:
@@ -72,8 +54,8 @@ class ToolApprovals:
 
     async def allow(self, tool: Tool, question: Question | None, at: Workspace) -> None:
         """Returns when the call may go on. NotAllowed says why it may not, in words for the model."""
-        word = self.policy.of(tool.name)
-        if word == "deny" and (question is not None or tool.effect != "reads" or tool.name in self.policy.special):
+        word = self.policy.get(tool.name, self.policy[OTHERS])
+        if word == "deny" and (question is not None or tool.effect != "reads" or tool.name in self.policy):
             raise NotAllowed(
                 f"The person's settings do not allow {tool.name}.", hint="Do without it, or say what you would do."
             )
@@ -152,7 +134,7 @@ class GuardedCall:
 
 
 def failed_result(text: str, **facts: Json) -> ToolResult:
-    """A result that says what went wrong and what to do."""
+    """Builds a result that says what went wrong and what to do."""
     return ToolResult(text=text, ok=False, facts=facts)
 
 

@@ -1,4 +1,4 @@
-"""Readable text of HTML pages."""
+"""Converts HTML pages to readable text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TITLE = re.compile(r"<title[^>]{0,200}>([^<]{1,500})</title>", re.IGNORECASE)
 
 
 def html_to_text(page: str, base: str = "") -> str:
-    """The readable text of a page as Markdown: headings, paragraphs, lists, tables, and links from `base`."""
+    """Converts a page to Markdown: headings, paragraphs, lists, tables, and links from `base`."""
     options = ConversionOptions(
         base_url=base or None,
         extract_metadata=False,

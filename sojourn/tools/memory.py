@@ -1,4 +1,4 @@
-"""memory: durable facts about the person and their work, theirs to see and change.
+"""The tool `memory`: durable facts about the person and their work, theirs to see and change.
 
 A fact is a record of kind `fact` under `<principal>/<8 hex digits>`: `{"text", "why", "source_session"}`.
 """
@@ -53,12 +53,12 @@ def memory_tool(app: HasStore) -> Tool:
 
 
 def _clean(text: str) -> str:
-    said = " ".join(text.split())
-    if not said or len(said) > MAX_FACT_CHARS:
-        raise BadInput(f"The fact has {len(said)} characters.", hint=f"Give 1 to {MAX_FACT_CHARS}.")
-    if redact(said) != said:
+    fact = " ".join(text.split())
+    if not fact or len(fact) > MAX_FACT_CHARS:
+        raise BadInput(f"The fact has {len(fact)} characters.", hint=f"Give 1 to {MAX_FACT_CHARS}.")
+    if redact(fact) != fact:
         raise BadInput("The fact holds a key or password.", hint="Secrets are not remembered; leave it out.")
-    return said
+    return fact
 
 
 async def _read_facts(app: HasStore, at: Workspace) -> list[Record]:
@@ -72,18 +72,18 @@ async def _list_facts(app: HasStore, at: Workspace) -> ToolResult:
     return ToolResult(text="\n".join(lines) or "Nothing is remembered yet.", facts={"count": len(lines)})
 
 
-async def _add_fact(app: HasStore, at: Workspace, said: str, why: str) -> ToolResult:
+async def _add_fact(app: HasStore, at: Workspace, fact: str, why: str) -> ToolResult:
     known = await _read_facts(app, at)
     for one in known:
-        if str(one.value["text"]).casefold() == said.casefold():
+        if str(one.value["text"]).casefold() == fact.casefold():
             return ToolResult(text="That is remembered already.", facts={"id": one.key.rpartition("/")[2]})
     if len(known) >= MAX_FACTS:
         raise BadInput(
             f"{MAX_FACTS} facts are remembered; there is no room.", hint="Delete one that no longer matters."
         )
     id = os.urandom(4).hex()
-    value = {"text": said, "why": " ".join(why.split())[:MAX_FACT_CHARS], "source_session": at.session}
+    value = {"text": fact, "why": " ".join(why.split())[:MAX_FACT_CHARS], "source_session": at.session}
     await app.store.put_record(
         Record(kind=KIND, key=f"{at.principal}/{id}", value=value, principal=at.principal), expect=0
     )
-    return ToolResult(text=f"Remembered as {id}: {said}", facts={"id": id})
+    return ToolResult(text=f"Remembered as {id}: {fact}", facts={"id": id})

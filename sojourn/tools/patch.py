@@ -1,4 +1,4 @@
-"""patch: changes a part of a file, or several files at once. All of it happens, or nothing."""
+"""The tool `patch`: changes a part of a file, or several files at once; all of them or none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sojourn.tools.unified_diff import apply_hunks, parse_diff, replace_text
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """What shall become of one file; None: not there."""
+    """One file before and after the change; None: it does not exist."""
 
     place: ResolvedPath
     before: bytes | None
@@ -38,7 +38,7 @@ def patch_tool(app: PluginContext) -> Tool:
             return _draft_diff(app, at, diff, path)
         place = require_writable(at, path, app.settings)
         text, raw = _read_existing(place)
-        after, _ = replace_text(text, old, arguments.get("new") or "", everywhere=bool(arguments.get("all")))
+        after = replace_text(text, old, arguments.get("new") or "", everywhere=bool(arguments.get("all")))
         return [_Draft(place, raw, after)]
 
     def asks(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
@@ -107,7 +107,7 @@ def _read_existing(place: ResolvedPath) -> tuple[str, bytes]:
 
 
 def _apply_drafts(made: list[_Draft]) -> None:
-    """Checks everything first; what was written is put back if a later one fails."""
+    """Writes all files. Checks everything first; restores what was written if a later file fails."""
     for one in made:
         if one.before is not None:
             require_unchanged(one.place, one.before)

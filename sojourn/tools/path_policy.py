@@ -1,5 +1,5 @@
-"""Where a tool may read and write. A path is made real first (no `..`, no symbolic link left in it), then judged;
-`opening` opens exactly that."""
+"""Path policy: where a tool may read and write. A path is resolved first (no `..`, no symbolic link left in it), then
+judged; `safe_open` opens exactly that."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sojourn.tools.sensitive_paths import RUNS_LATER, SECRET, find_reason
 
 
 def locate(at: Workspace, raw: str, settings: Settings) -> ResolvedPath:
-    """What a path from a model stands for. BadInput."""
+    """Resolves a path that a model wrote. BadInput."""
     if not raw.strip():
         raise BadInput("The path is empty.", hint='Use "." for the workspace itself.')
     if raw == "~" or raw.startswith("~/"):
@@ -30,7 +30,7 @@ def locate(at: Workspace, raw: str, settings: Settings) -> ResolvedPath:
 
 
 def ask_about_reading(at: Workspace, raw: str, settings: Settings) -> tuple[Question | None, ResolvedPath]:
-    """What to ask before this is read: nothing inside the workspace, unless secrets are kept there."""
+    """Returns the question before a path is read, and the path. Inside the workspace only secrets are asked about."""
     place = locate(at, raw, settings)
     if reason := find_reason(SECRET, str(place.path)) or _own_home_reason(at, place, settings):
         text = f"Read {place.shown}? {reason[0].upper()}{reason[1:]}."
@@ -41,7 +41,7 @@ def ask_about_reading(at: Workspace, raw: str, settings: Settings) -> tuple[Ques
 
 
 def ask_about_writing(at: Workspace, raw: str, settings: Settings, detail: str) -> Question:
-    """What to ask before this is written. NotAllowed outside the workspace, without asking."""
+    """Returns the question before a path is written. NotAllowed outside the workspace, without asking."""
     place = require_writable(at, raw, settings)
     reason = find_reason(RUNS_LATER + SECRET, str(place.path)) or _own_home_reason(at, place, settings)
     text = f"Write {place.shown}?" + (f" {reason[0].upper()}{reason[1:]}." if reason else "")
@@ -49,7 +49,7 @@ def ask_about_writing(at: Workspace, raw: str, settings: Settings, detail: str) 
 
 
 def require_writable(at: Workspace, raw: str, settings: Settings) -> ResolvedPath:
-    """A place inside the workspace. NotAllowed."""
+    """Resolves a path inside the workspace. NotAllowed."""
     place = locate(at, raw, settings)
     if not place.inside:
         raise NotAllowed(
@@ -62,7 +62,7 @@ def require_writable(at: Workspace, raw: str, settings: Settings) -> ResolvedPat
 
 
 def _own_home_reason(at: Workspace, place: ResolvedPath, settings: Settings) -> str:
-    """Why our own home is special; not where the workspace itself is in it."""
+    """Returns the reason to ask about Sojourn's home; empty elsewhere, and in a workspace inside the home."""
     home = Path(os.path.realpath(settings.home))
     if home not in (place.path, *place.path.parents) or _is_always_readable(at, place.path, settings):
         return ""
@@ -72,6 +72,6 @@ def _own_home_reason(at: Workspace, place: ResolvedPath, settings: Settings) -> 
 
 
 def _is_always_readable(at: Workspace, path: Path, settings: Settings) -> bool:
-    """Long results of this session, and skills."""
+    """True for long results of this session, and for skills."""
     free = [outputs_folder(settings.home, at.session), *skill_folders(settings)]
     return any(Path(os.path.realpath(folder)) in path.parents for folder in free)

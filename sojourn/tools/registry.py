@@ -14,8 +14,7 @@ from sojourn.tools.lazy_parts import MCP_HUB
 from sojourn.tools.memory import memory_tool
 from sojourn.tools.patch import patch_tool
 from sojourn.tools.search_files import search_files_tool
-from sojourn.tools.session_list import session_list_tool
-from sojourn.tools.session_search import session_search_tool
+from sojourn.tools.sessions import session_list_tool, session_search_tool
 from sojourn.tools.skills import skill_view_tool, skills_list_tool
 from sojourn.tools.terminal import execute_code_tool, terminal_tool
 from sojourn.tools.todo import todo_tool
@@ -49,12 +48,12 @@ class ToolSet:
 
 
 def build_tools(app: Shared) -> list[Tool]:
-    """The built-in tools; the same objects each time."""
+    """Returns the built-in tools; the same objects each time."""
     return list(app.shared(ToolSet).tools)
 
 
 def build_mcp_tools(app: PluginContext) -> list[Tool]:
-    """The tools of the configured MCP servers. The client library is loaded only when there are some."""
+    """Builds the tools of the configured MCP servers; loads the client library only when there are some."""
     if not app.configured("mcp").servers:
         return []
     hub = app.shared(app.load(MCP_HUB))

@@ -1,6 +1,6 @@
-"""A result as the model gets it: readable, without secrets, and not longer than allowed.
+"""Result limits: makes a result readable, without secrets, and not longer than allowed.
 
-What does not fit is kept whole (redacted too) in `<home>/outputs/<session>/`, where `read_file` may read it.
+What does not fit is stored whole (redacted too) in `<home>/outputs/<session>/`, where `read_file` may read it.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ _COLOURS = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 
 
 async def limit_result(result: ToolResult, at: Workspace, home: Path, facts: Mapping[str, Json]) -> ToolResult:
-    """The result, cleaned and cut; `facts` are added to its own."""
+    """Returns the result, cleaned and truncated; `facts` are added to its own."""
     whole = result.text
     text = _clean(whole) if len(whole) < INLINE_CHARS else await asyncio.to_thread(_clean, whole)
     more: dict[str, Json] = {**(result.facts or {}), **facts}
     if len(text) > at.most:
-        kept = await asyncio.to_thread(_save_whole, text, outputs_folder(home, at.session))
-        more |= {"characters": len(text), "kept_at": str(kept) if kept else None}
-        text = truncate(text, at.most, kept)
+        file = await asyncio.to_thread(_save_whole, text, outputs_folder(home, at.session))
+        more |= {"characters": len(text), "kept_at": str(file) if file else None}
+        text = truncate(text, at.most, file)
     return replace(result, text=text, facts=more)
 
 
 def _clean(text: str) -> str:
-    """First without terminal sequences: one in the middle would hide a secret from the redaction."""
+    """Removes terminal sequences first: one in the middle would hide a secret from the redaction."""
     return redact(strip_control(_COLOURS.sub("", text) if "\x1b" in text else text))
 
 
-def truncate(text: str, most: int, kept: Path | None) -> str:
-    """The beginning (two thirds) and the end, with a line between that says what is missing and where it is."""
-    where = f"The whole text is in {kept}: use read_file with offset and limit." if kept else "It was not kept."
-    left_out = len(text) - most
+def truncate(text: str, max_chars: int, file: Path | None) -> str:
+    """Keeps the beginning (two thirds) and the end, and a line between that says what is missing and where it is."""
+    where = f"The whole text is in {file}: use read_file with offset and limit." if file else "It was not kept."
+    left_out = len(text) - max_chars
     lines = text.count("\n")
     mark = f"\n\n[… {left_out} of {len(text)} characters ({lines} lines in all) left out here. {where} …]\n\n"
-    room = max(0, most - len(mark))
+    room = max(0, max_chars - len(mark))
     head = room * 2 // 3
     return text[:head] + mark + (text[-(room - head) :] if room > head else "")
 
 
 def outputs_folder(home: Path, session: SessionId) -> Path:
-    """Where long results of a session are kept."""
+    """Returns the folder with the long results of a session."""
     return home / "outputs" / session
 
 
@@ -73,7 +73,7 @@ def _save_whole(text: str, folder: Path) -> Path | None:
 
 
 def forget_outputs(app: HasSettings, session: SessionId) -> list[str]:
-    """Removes what a session's tools have kept."""
+    """Removes the long results of a session."""
     folder = outputs_folder(app.settings.home, session)
     if not folder.exists():
         return []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +29,7 @@ _MAGIC = (
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPath:
-    """A path, made real. `shown` is the shortest way to say it."""
+    """A path without links or `..`. `shown` is its shortest form for people."""
 
     path: Path
     root: Path
@@ -45,7 +46,7 @@ class ResolvedPath:
 
 
 def binary_kind(raw: bytes) -> str:
-    """What kind of binary data this begins like; empty for text."""
+    """Names the kind of binary data by its first bytes; empty for text."""
     for magic, kind in _MAGIC:
         if raw.startswith(magic):
             return kind
@@ -53,13 +54,14 @@ def binary_kind(raw: bytes) -> str:
 
 
 def open_folder(base: Path, folder: Path, *, make: bool = False) -> int:
-    """A descriptor of a folder below `base`, reached without following a link. `make` makes what is missing."""
+    """Opens a folder below `base` without following a link. `make` makes what is missing."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     here = os.open(base, flags)
     for step in folder.relative_to(base).parts:
         try:
             if make:
-                _make_folder(step, here)
+                with suppress(FileExistsError):
+                    os.mkdir(step, dir_fd=here)
             below = os.open(step, flags | os.O_NOFOLLOW, dir_fd=here)
         except OSError as error:
             if error.errno in (errno.ENOTDIR, errno.ELOOP):  # a file, or a link that was not there a moment ago
@@ -71,15 +73,8 @@ def open_folder(base: Path, folder: Path, *, make: bool = False) -> int:
     return here
 
 
-def _make_folder(step: str, where: int) -> None:
-    try:
-        os.mkdir(step, dir_fd=where)
-    except FileExistsError:
-        return
-
-
 def open_file(place: ResolvedPath) -> int:
-    """A descriptor for reading a real file: no device, no pipe, no link put there meanwhile."""
+    """Opens a regular file for reading: no device, no pipe, no link put there meanwhile."""
     where = open_folder(place.base, place.path.parent)
     try:
         file = os.open(place.path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=where)
@@ -96,7 +91,7 @@ def open_file(place: ResolvedPath) -> int:
 
 
 def write_file_at(place: ResolvedPath, data: bytes) -> bool:
-    """Puts a file in place in one step, with the rights the old one had; True when it is new."""
+    """Replaces a file in one step, with the permissions of the old one; True when it is new."""
     where = open_folder(place.root, place.path.parent, make=True)
     draft = f".sojourn-{os.urandom(6).hex()}"
     try:
@@ -110,7 +105,8 @@ def write_file_at(place: ResolvedPath, data: bytes) -> bool:
             os.fsync(file)
         os.rename(draft, place.path.name, src_dir_fd=where, dst_dir_fd=where)
     except BaseException:
-        _remove_draft(draft, where)
+        with suppress(FileNotFoundError):
+            os.unlink(draft, dir_fd=where)
         raise
     finally:
         os.close(where)
@@ -134,10 +130,3 @@ def remove_file_at(place: ResolvedPath) -> None:
         os.unlink(place.path.name, dir_fd=where)
     finally:
         os.close(where)
-
-
-def _remove_draft(draft: str, where: int) -> None:
-    try:
-        os.unlink(draft, dir_fd=where)
-    except FileNotFoundError:
-        return

@@ -6,7 +6,7 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -14,7 +14,7 @@ from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.core.settings import Settings
 from sojourn.ports.app import PluginContext
-from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
+from sojourn.ports.tool import Tool, ToolResult, Workspace
 from sojourn.tool_schema import tool
 from sojourn.tools.files import ReadApprovals
 from sojourn.tools.lazy_parts import CHECK_PATTERN, FORMAT_LINE, IGNORED_FOLDERS
@@ -41,10 +41,7 @@ class _Search:
 def search_files_tool(app: PluginContext) -> Tool:
     reading = app.shared(ReadApprovals)
 
-    def asks(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
-        return reading.ask(at, arguments.get("path") or ".")
-
-    @tool(asks=asks)
+    @tool(asks=reading.ask)
     async def search_files(
         at: Workspace,
         pattern: str,
@@ -100,7 +97,7 @@ async def _search_in_worker(search: _Search, place: ResolvedPath, settings: Sett
 async def _search_with_ripgrep(
     program: str, search: _Search, place: ResolvedPath, settings: Settings
 ) -> ToolResult | None:
-    """What ripgrep finds; None when it does not understand the pattern."""
+    """Searches with ripgrep; None when it does not understand the pattern."""
     argv = [
         program,
         *_RIPGREP_OPTIONS,

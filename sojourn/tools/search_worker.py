@@ -34,7 +34,7 @@ ALWAYS_IGNORED = frozenset(
 
 @dataclass(slots=True)
 class SearchRun:
-    """One search: how far it may go, and why it stopped early."""
+    """Limits and counters of one search, and why it stopped early."""
 
     limit: int
     until: float
@@ -53,7 +53,7 @@ class SearchRun:
 
 
 def compile_regex(pattern: str) -> re.Pattern[str]:
-    """A regular expression. BadInput."""
+    """Compiles a regular expression. BadInput."""
     try:
         return re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
@@ -64,7 +64,7 @@ def compile_regex(pattern: str) -> re.Pattern[str]:
 
 
 def compile_glob(pattern: str) -> GitIgnoreSpec:
-    """A glob for paths, as in a .gitignore: one without a slash matches at any depth. BadInput."""
+    """Compiles a glob for paths, as in a .gitignore: one without a slash matches at any depth. BadInput."""
     try:
         return GitIgnoreSpec.from_lines([pattern])
     except ValueError as error:
@@ -72,12 +72,12 @@ def compile_glob(pattern: str) -> GitIgnoreSpec:
 
 
 def check_pattern(pattern: str, by: str) -> None:
-    """BadInput if the pattern of a search by name or by content is malformed."""
+    """Raises BadInput if the pattern of a search by name or by content is malformed."""
     _ = compile_glob(pattern) if by == "name" else compile_regex(pattern)
 
 
 def format_line(name: str, number: int | str, line: str) -> str:
-    """A result as `path:number: line`, truncated."""
+    """Renders a result as `path:number: line`, truncated."""
     text = line.strip()
     return f"{name}:{number}: {text[:MAX_LINE_CHARS]}{'…' if len(text) > MAX_LINE_CHARS else ''}"
 
@@ -97,7 +97,7 @@ class IgnoreRules:
         return IgnoreRules((*self.levels, (name, parse_gitignore(text.splitlines()[:MAX_IGNORE_LINES]))))
 
     def hides(self, path: str, *, is_folder: bool) -> bool:
-        """Whether git ignores this path (from the root)."""
+        """True when git ignores this path (from the root)."""
         for base, spec in reversed(self.levels):
             below = path.removeprefix(base + "/") if base else path
             found = spec.check_file(below + "/" * is_folder).include
@@ -107,7 +107,7 @@ class IgnoreRules:
 
 
 def parse_gitignore(lines: Iterable[str]) -> GitIgnoreSpec:
-    """The patterns of a .gitignore; lines that git rejects are skipped."""
+    """Parses the patterns of a .gitignore; lines that git rejects are skipped."""
     valid: list[GitIgnoreSpecPattern] = []
     for line in lines:
         with suppress(ValueError):
@@ -116,7 +116,7 @@ def parse_gitignore(lines: Iterable[str]) -> GitIgnoreSpec:
 
 
 def _walk(run: SearchRun, folder: Path, name: str, ignored: IgnoreRules) -> Iterator[tuple[str, Path]]:
-    """Every file below, by its path from the root; links are not followed."""
+    """Yields every file below, by its path from the root; links are not followed."""
     ignored = ignored.enter(folder, name)
     try:
         with os.scandir(folder) as found:
@@ -148,7 +148,7 @@ def search_names(run: SearchRun, place: ResolvedPath, wanted: GitIgnoreSpec) -> 
 def search_lines(
     run: SearchRun, place: ResolvedPath, wanted: re.Pattern[str], names: GitIgnoreSpec | None
 ) -> Iterator[str]:
-    """The lines that fit, as `path:number: line`. Files that hold secrets are for read_file, which asks."""
+    """Yields the lines that match. Skips files that hold secrets: read_file asks before it shows those."""
     for name, path in _walk(run, place.path, "", IgnoreRules()):
         if (names and not names.match_file(name)) or find_reason(SECRET, str(path)):
             continue

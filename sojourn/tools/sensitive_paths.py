@@ -1,4 +1,4 @@
-"""Places that are special: where secrets are kept, and what is run later by itself. Asked about every time."""
+"""Sensitive paths: files with secrets, and files that something runs later. They are asked about every time."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ RUNS_LATER: PathRules = (
 
 
 def find_reason(table: PathRules, path: str) -> str:
-    """The first reason of a table that fits a path; empty when none does."""
+    """Returns the first reason of a table that fits a path; empty when none does."""
     return next((reason for pattern, reason in table if re.search(pattern, path, re.IGNORECASE)), "")

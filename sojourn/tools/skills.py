@@ -1,4 +1,4 @@
-"""skills_list and skill_view: what the skill folders hold."""
+"""The tools `skills_list` and `skill_view`: instructions for particular kinds of work."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ def skill_view_tool(app: HasSettings) -> Tool:
             raise NotFound(f'There is no skill "{name[:80]}".', hint="skills_list shows their names.")
         folder = Path(os.path.realpath(Path(skill.path).parent))
         if not file:
-            others = "\n".join(f"- {one}" for one in await asyncio.to_thread(_list_files, folder))
             text = f"# {skill.name}\n{skill.description}\n\n{skill.body}"
-            return ToolResult(
-                text=text + (f"\n\nFiles of this skill:\n{others}" if others else ""), facts={"path": skill.path}
-            )
+            if files := await asyncio.to_thread(_list_files, folder):
+                text += "\n\nFiles of this skill:\n" + "\n".join(f"- {one}" for one in files)
+            return ToolResult(text=text, facts={"path": skill.path})
         real = Path(os.path.realpath(folder / file))
         if folder not in real.parents:
             raise BadInput(f"{file[:200]} is not in the skill's folder.", hint="Leave `file` out to see what is.")
+        place = ResolvedPath(real, folder, True)
         try:
-            opened = open_file(ResolvedPath(real, folder, True))
+            opened = open_file(place)
         except FileNotFoundError as error:
             raise NotFound(f"{name} has no file {file}.", hint="Leave `file` out to see what is there.") from error
-        return await asyncio.to_thread(read_window, opened, ResolvedPath(real, folder, True), 1, 5000, at.most)
+        return await asyncio.to_thread(read_window, opened, place, 1, 5000, at.most)
 
     return skill_view
 

@@ -27,13 +27,13 @@ PROGRESS_SECONDS = 0.5  # seconds between two lines of progress
 
 
 def shell_argv(command: str) -> list[str]:
-    """How a line for the shell is started, without anybody's start-up files."""
+    """Returns the program and arguments that run a shell command, without anybody's start-up files."""
     found = next((one for one in SHELLS if Path(one).exists()), "sh")
     return [found, "--noprofile", "--norc", "-c", command] if found.endswith("bash") else [found, "-c", command]
 
 
 def working_folder(at: Workspace, raw: str, settings: Settings) -> Path:
-    """The folder a command is started in: the workspace, or one below it. BadInput."""
+    """Resolves the folder a command is started in: the workspace, or one below it. BadInput."""
     place = locate(at, raw or ".", settings)
     if not place.inside:
         raise BadInput(f"{raw} is outside the workspace.", hint="Start in the workspace; `cd` is part of the command.")
@@ -43,16 +43,10 @@ def working_folder(at: Workspace, raw: str, settings: Settings) -> Path:
 
 
 async def start_command(
-    argv: Sequence[str],
-    *,
-    cwd: Path,
-    settings: Settings,
-    more: Mapping[str, str] | None = None,
-    connect: Connect = "output",
-    watch: Watch | None = None,
+    argv: Sequence[str], *, cwd: Path, settings: Settings, connect: Connect = "output", watch: Watch | None = None
 ) -> ChildProcess:
     """Starts a command with an environment that holds none of our secrets. BadInput when it cannot be started."""
-    environment = {"PATH": os.defpath, **settings.for_children, **QUIET, **(more or {})}
+    environment = {"PATH": os.defpath, **settings.for_children, **QUIET}
     try:
         return await start(argv, cwd=cwd, env=environment, connect=connect, watch=watch)
     except OSError as error:
@@ -62,16 +56,10 @@ async def start_command(
 
 
 async def run_command(
-    argv: Sequence[str],
-    at: Workspace,
-    *,
-    cwd: Path,
-    settings: Settings,
-    seconds: float,
-    more: Mapping[str, str] | None = None,
+    argv: Sequence[str], at: Workspace, *, cwd: Path, settings: Settings, seconds: float
 ) -> ToolResult:
-    """What the command said and how it ended. Whatever it left behind is ended too."""
-    child = await start_command(argv, cwd=cwd, settings=settings, more=more)
+    """Runs a command and returns its output and exit code. Processes that it left behind are ended too."""
+    child = await start_command(argv, cwd=cwd, settings=settings)
     child.on_output = progress_reporter(at)
     done, left = False, 0
     try:
@@ -86,7 +74,6 @@ async def run_command(
         notes.append(f"[exit code {code}]")
     if done and left:
         notes.append(f"[{left} processes it left running were ended. To keep one, use the process tool.]")
-    text = child.output.text()
     facts: dict[str, Json] = {
         "exit_code": code if done else None,
         "seconds": round(time.monotonic() - child.started_at, 3),
@@ -94,15 +81,15 @@ async def run_command(
         "cwd": str(cwd),
         "timed_out": not done,
     }
-    said = "\n".join(filter(None, [text.rstrip("\n"), *notes]))
-    return ToolResult(text=said or "[no output, exit code 0]", ok=done and code == 0, facts=facts)
+    text = "\n".join(filter(None, [child.output.text().rstrip("\n"), *notes]))
+    return ToolResult(text=text or "[no output, exit code 0]", ok=done and code == 0, facts=facts)
 
 
 def progress_reporter(at: Workspace) -> Callable[[bytes], None]:
-    """Passes the newest line on to whoever watches, at most twice a second."""
+    """Shows the newest line of a command's output as progress, at most twice a second."""
     last = 0.0
 
-    def heard(data: bytes) -> None:
+    def report(data: bytes) -> None:
         nonlocal last
         if time.monotonic() - last < PROGRESS_SECONDS:
             return
@@ -111,14 +98,17 @@ def progress_reporter(at: Workspace) -> Callable[[bytes], None]:
             last = time.monotonic()
             at.tell(redact(strip_control(lines[-1]))[:200])
 
-    return heard
+    return report
 
 
 def ask_about_command(command: str, verb: str = "Run") -> Question:
-    """The question before a command line; dangerous when one of the known dangers is in it."""
-    reasons = FIND_DANGERS.load()(command)
-    why = f" It {'; it '.join(reasons)}." if reasons else ""
-    return Question(id="", text=f"{verb} this command?{why}", detail=command, dangerous=bool(reasons))
+    """Builds the question before a command line; dangerous when one of the known dangers is in it."""
+    return _ask_about_dangers(f"{verb} this command?", command, FIND_DANGERS.load()(command))
+
+
+def _ask_about_dangers(text: str, detail: str, reasons: list[str]) -> Question:
+    warning = f" It {'; it '.join(reasons)}." if reasons else ""
+    return Question(id="", text=text + warning, detail=detail, dangerous=bool(reasons))
 
 
 def terminal_tool(app: HasSettings) -> Tool:
@@ -164,9 +154,7 @@ runpy.run_path({path!r}, run_name="__main__")
 def execute_code_tool(app: HasSettings) -> Tool:
     def asks(_: Workspace, arguments: Mapping[str, Json]) -> Question | None:
         code = arguments["code"]
-        reasons = FIND_CODE_DANGERS.load()(code)
-        why = f" It {'; it '.join(reasons)}." if reasons else ""
-        return Question(id="", text=f"Run this Python?{why}", detail=code[:4000], dangerous=bool(reasons))
+        return _ask_about_dangers("Run this Python?", code[:4000], FIND_CODE_DANGERS.load()(code))
 
     @tool(effect="runs", asks=asks)
     async def execute_code(at: Workspace, code: str, timeout: int = 0) -> ToolResult:

@@ -1,4 +1,4 @@
-"""todo: the agent's own list of what is left to do in this session."""
+"""The tool `todo`: the agent's own list of what is left to do in this session."""
 
 from __future__ import annotations
 

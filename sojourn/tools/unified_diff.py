@@ -1,4 +1,4 @@
-"""Changing a text by search and replace, or by a unified diff. Pure: texts in, texts out, and errors a model can use.
+"""Changes a text by search and replace, or by a unified diff. Pure: texts in, texts out, and errors a model can use.
 
 Line ends are the file's own: what a model writes with \\n fits a file with \\r\\n.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn.core.errors import BadInput
@@ -31,11 +32,11 @@ class FileChange:
 
     source: str
     target: str
-    hunks: tuple[Hunk, ...]
+    hunks: list[Hunk]
 
 
-def replace_text(text: str, old: str, new: str, *, everywhere: bool = False) -> tuple[str, int]:
-    """The text with `old` replaced, and how often. BadInput unless it is there exactly once (or `everywhere`)."""
+def replace_text(text: str, old: str, new: str, *, everywhere: bool = False) -> str:
+    """Replaces `old` in a text. BadInput unless it is there exactly once (or `everywhere`)."""
     if not old:
         raise BadInput("`old` is empty.", hint="Give the text to replace; to make a file use write_file.")
     if old == new:
@@ -53,18 +54,17 @@ def replace_text(text: str, old: str, new: str, *, everywhere: bool = False) -> 
             f"`old` is in the file {count} times, at lines {', '.join(at[:10])}.",
             hint="Take more lines around it, or set all=true.",
         )
-    return text.replace(old, new), count
+    return text.replace(old, new)
 
 
 def line_end(text: str) -> str:
-    """The line end most lines have."""
+    """Returns the line end that most lines have."""
     pairs = text.count("\r\n")
     return "\r\n" if pairs * 2 > text.count("\n") else "\n"
 
 
 def _convert_line_ends(end: str, text: str) -> str:
-    plain = text.replace("\r\n", "\n")
-    return plain.replace("\n", end) if end != "\n" else plain if "\r\n" not in text else text
+    return text if end == "\n" else text.replace("\r\n", "\n").replace("\n", end)
 
 
 def _describe_nearest(text: str, old: str) -> str:
@@ -80,41 +80,36 @@ def _describe_nearest(text: str, old: str) -> str:
 
 
 def parse_diff(diff: str) -> list[FileChange]:
-    """The changes of a unified diff. BadInput names the line that cannot be read."""
+    """Parses the changes of a unified diff. BadInput names the line that cannot be read."""
     lines = diff.replace("\r\n", "\n").split("\n")
     changes: list[FileChange] = []
-    source = target = ""
-    hunks: list[Hunk] = []
     at = 0
-
-    def close() -> None:
-        if hunks or NOWHERE in (source, target):
-            changes.append(FileChange(source=_strip_prefix(source), target=_strip_prefix(target), hunks=tuple(hunks)))
-            hunks.clear()
-
     while at < len(lines):
         line = lines[at]
         if line.startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ "):
-            close()
-            source, target = line[4:].split("\t")[0].strip(), lines[at + 1][4:].split("\t")[0].strip()
+            changes.append(FileChange(source=_parse_name(line), target=_parse_name(lines[at + 1]), hunks=[]))
             at += 2
         elif hit := _HUNK.match(line):
+            if not changes:  # the call names the file
+                changes.append(FileChange(source="", target="", hunks=[]))
             hunk, at = _read_hunk(lines, at + 1, hit)
-            hunks.append(hunk)
+            changes[-1].hunks.append(hunk)
         elif line.startswith("@@"):
             raise BadInput(f"Line {at + 1} of the diff is not a hunk: {line[:80]!r}.", hint="@@ -1,3 +1,4 @@ is one.")
         else:
             at += 1
-    close()
+    changes = [one for one in changes if one.hunks or not one.source or not one.target]  # an empty file has no hunks
     if not changes:
         raise BadInput("There is no change in the diff.", hint="It needs ---, +++ and @@ lines.")
     return changes
 
 
-def _strip_prefix(raw: str) -> str:
-    if raw in ("", NOWHERE):
+def _parse_name(line: str) -> str:
+    """Parses the file of a --- or +++ line; empty for /dev/null."""
+    name = line[4:].split("\t")[0].strip()
+    if name == NOWHERE:
         return ""
-    return raw[2:] if raw.startswith(("a/", "b/")) else raw
+    return name[2:] if name.startswith(("a/", "b/")) else name
 
 
 def _read_hunk(lines: list[str], at: int, head: re.Match[str]) -> tuple[Hunk, int]:
@@ -142,8 +137,8 @@ def _read_hunk(lines: list[str], at: int, head: re.Match[str]) -> tuple[Hunk, in
     return Hunk(at=int(head[1]), old=tuple(old), new=tuple(new), ends_open=ends_open), at
 
 
-def apply_hunks(text: str, hunks: tuple[Hunk, ...]) -> str:
-    """The text after all hunks. Each is found by its lines; the number only says which of several is meant."""
+def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
+    """Applies hunks to a text. Each is found by its lines; its number only decides between several places."""
     end = line_end(text)
     lines = text.split("\n")
     closed = lines[-1] == ""

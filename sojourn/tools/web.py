@@ -50,13 +50,12 @@ class FetchTarget:
 
 
 async def resolve_url(raw: str, allowed: Collection[str]) -> FetchTarget:
-    """Where a request to this address goes. BadInput, NotAllowed, NotFound."""
+    """Resolves an address and checks that it may be reached. BadInput, NotAllowed, NotFound."""
     url, host, port = _split_url(raw)
     found = await _look_up(host, port)
-    if host in allowed or f"{host}:{port}" in allowed:
-        return FetchTarget(url, host, port, str(found[0]))
     for address in found:
-        if is_private(address) and str(address) not in allowed and f"{address}:{port}" not in allowed:
+        names = {host, f"{host}:{port}", str(address), f"{address}:{port}"}
+        if is_private(address) and names.isdisjoint(allowed):
             raise NotAllowed(
                 f"{host} is {address}, an address of this machine or the private network.",
                 hint="Use a public page. The person can allow a host with the setting tools.private_hosts.",
@@ -91,7 +90,7 @@ def _parse_ip(host: str) -> Address | None:
 
 
 async def _look_up(host: str, port: int) -> list[Address]:
-    """Every address of a host. Odd spellings of numbers (0x7f.1, 2130706433) are resolved here too, then judged."""
+    """Returns every address of a host. Odd spellings of numbers (0x7f.1, 2130706433) are resolved here, too."""
     if (number := _parse_ip(host)) is not None:
         return [number]
     try:
@@ -104,7 +103,7 @@ async def _look_up(host: str, port: int) -> list[Address]:
 
 
 def is_private(address: Address) -> bool:
-    """Whether an address is anything but a public one; an IPv4 address inside an IPv6 one counts as itself."""
+    """True for any address that is not public; an IPv4 address inside an IPv6 one counts as itself."""
     if isinstance(address, ipaddress.IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour
         if inner is None and address in _TRANSLATED:
@@ -160,7 +159,7 @@ def web_fetch_tool(app: HasSettings) -> Tool:
 
 
 async def _follow(client: httpx2.AsyncClient, url: str, allowed: set[str]) -> _Page:
-    """Every step is judged anew: a public page must not lead to a private one."""
+    """Follows redirects and checks every step: a public page must not lead to a private one."""
     for _ in range(MAX_REDIRECTS + 1):
         target = await resolve_url(url, allowed)
         page = await _fetch(client, target)
@@ -173,12 +172,9 @@ async def _follow(client: httpx2.AsyncClient, url: str, allowed: set[str]) -> _P
 async def _fetch(client: httpx2.AsyncClient, target: FetchTarget) -> _Page:
     headers = {"Host": target.host_header, "User-Agent": USER_AGENT, "Accept": "text/html,text/plain,*/*;q=0.5"}
     try:
-        request = client.build_request("GET", target.pinned, headers=headers, extensions={"sni_hostname": target.host})
-        answer = await client.send(request, stream=True)
-        try:
+        extensions = {"sni_hostname": target.host}
+        async with client.stream("GET", target.pinned, headers=headers, extensions=extensions) as answer:
             return await _read(answer, target)
-        finally:
-            await answer.aclose()
     except httpx2.TimeoutException as error:
         raise PlatformDown(
             f"{target.host} did not answer in time.", hint="Try again later, or another page."

@@ -320,8 +320,8 @@ async def test_hermes_goes_on_in_its_own_session_after_it_was_killed(
     runtime = make(command=shlex.join(hermes.acp))
     talk = Conversation(runtime)
     assert (await talk.say("Count.")).answers == ["One."]
-    assert runtime.process_id is not None
-    os.kill(runtime.process_id, signal.SIGKILL)
+    assert runtime._agent is not None
+    os.kill(runtime._agent._child.pid, signal.SIGKILL)
     while runtime.is_running:
         await asyncio.sleep(0.01)
     shown = await talk.say("Go on.")

@@ -9,11 +9,19 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from sojourn import __version__
-from sojourn.core.errors import BadConfig, KeyRefused, RuntimeFailed, RuntimeTimeout, RuntimeUnreachable, SojournError
+from sojourn.core.errors import BadConfig, KeyRefused, RuntimeFailed, RuntimeTimeout, RuntimeUnreachable
 from sojourn.core.messages import Json
 from sojourn.processes import GRACE_SECONDS, ChildProcess, OutputBuffer, start
 from sojourn.runtimes.acp import PLUGIN, AcpSettings
-from sojourn.runtimes.acp.jsonrpc import METHOD_NOT_FOUND, ConnectionClosed, JsonRpcConnection, Params, RpcError
+from sojourn.runtimes.acp.jsonrpc import (
+    METHOD_NOT_FOUND,
+    ConnectionClosed,
+    JsonRpcConnection,
+    Params,
+    RpcError,
+    as_object,
+    list_objects,
+)
 from sojourn.text.ansi import strip_control
 
 logger = logging.getLogger(__name__)
@@ -88,21 +96,16 @@ class AcpAgent:
                 f"{self.name} speaks version {answer.get('protocolVersion')} of the protocol, not {PROTOCOL_VERSION}.",
                 hint="Update the agent, or Sojourn.",
             )
-        self._capabilities = _as_object(answer.get("agentCapabilities"))
-        info = _as_object(answer.get("agentInfo"))
+        self._capabilities = as_object(answer.get("agentCapabilities"))
+        info = as_object(answer.get("agentInfo"))
         self.agent_id = str(info.get("name") or "")
         self.name = self._settings.name or str(info.get("title") or info.get("name") or "The agent")
         self.version = str(info.get("version") or "")
-        ways = answer.get("authMethods")
-        self._auth_methods = [str(_as_object(one).get("name") or "") for one in ways] if isinstance(ways, list) else []
+        self._auth_methods = [str(one["name"]) for one in list_objects(answer.get("authMethods")) if one.get("name")]
 
     @property
     def alive(self) -> bool:
         return self._child.is_running and not self._rpc.closed_because
-
-    @property
-    def process_id(self) -> int:
-        return self._child.pid
 
     @property
     def can_load(self) -> bool:
@@ -110,14 +113,14 @@ class AcpAgent:
 
     @property
     def takes_images(self) -> bool:
-        return bool(_as_object(self._capabilities.get("promptCapabilities")).get("image"))
+        return bool(as_object(self._capabilities.get("promptCapabilities")).get("image"))
 
     async def call(self, method: str, params: Params) -> Params:
         """Sends a request with a timeout; raises Sojourn's errors."""
         seconds = self._settings.start_seconds
         try:
             async with asyncio.timeout(seconds):
-                return _as_object(await self._rpc.call(method, params))
+                return as_object(await self._rpc.call(method, params))
         except TimeoutError as error:
             raise RuntimeTimeout(
                 f"{self.name} did not answer {method} within {seconds:g} seconds.",
@@ -126,7 +129,7 @@ class AcpAgent:
         except (RpcError, ConnectionClosed) as error:
             raise await self.to_error(error) from error
 
-    async def to_error(self, error: RpcError | ConnectionClosed) -> SojournError:
+    async def to_error(self, error: RpcError | ConnectionClosed) -> RuntimeFailed:
         if isinstance(error, ConnectionClosed):
             if "does not speak" in str(error):
                 return RuntimeFailed(
@@ -138,7 +141,7 @@ class AcpAgent:
                 hint="The next turn starts it again; its log lines are in Sojourn's log.",
             )
         if error.rpc_code == AUTH_REQUIRED:
-            ways = ", ".join(filter(None, self._auth_methods)) or "see its manual"
+            ways = ", ".join(self._auth_methods) or "see its manual"
             return KeyRefused(f"{self.name} requires you to sign in first: {error}.", hint=f"Sign in by: {ways}.")
         return RuntimeFailed(f"{self.name} refused: {error}.", hint="Its log lines are in Sojourn's log.")
 
@@ -171,21 +174,19 @@ class AcpAgent:
         if not self.can_load:
             return False
         try:
-            async with asyncio.timeout(self._settings.start_seconds):
-                params: Params = {"sessionId": session, "cwd": str(cwd), "mcpServers": []}
-                self._add_session(session, _as_object(await self._rpc.call("session/load", params)))
-        except (RpcError, TimeoutError) as error:
+            answer = await self.call("session/load", {"sessionId": session, "cwd": str(cwd), "mcpServers": []})
+        except RuntimeUnreachable:
+            raise
+        except RuntimeFailed as error:
             logger.info("%s does not have session %s any more: %s", self.name, session, error)
             return False
-        except ConnectionClosed as error:
-            raise await self.to_error(error) from error
+        self._add_session(session, answer)
         return True
 
     def _add_session(self, session: str, answer: Params) -> None:
         self.open.add(session)
-        offered = _as_object(answer.get("models")).get("availableModels")
-        if isinstance(offered, list):
-            self.models[session] = [str(_as_object(one).get("modelId") or "") for one in offered]
+        offered = list_objects(as_object(answer.get("models")).get("availableModels"))
+        self.models[session] = [str(one.get("modelId") or "") for one in offered]
 
     async def choose_model(self, session: str, model: str) -> str:
         """Sets the model and returns it; "" when the agent does not offer it and keeps its own."""
@@ -247,7 +248,3 @@ async def _start_child(command: str, cwd: Path, environment: Mapping[str, str] |
         ) from error
     logger.info("started agent %s as process %s", words[0], child.pid)
     return child
-
-
-def _as_object(value: Json) -> Params:
-    return value if isinstance(value, dict) else {}

@@ -26,6 +26,16 @@ OnNotification = Callable[[str, Params], None]
 OnRequest = Callable[[str, Params], Awaitable[Json]]
 
 
+def as_object(value: Json) -> Params:
+    """Returns the value if it is an object; an empty one otherwise."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_objects(value: Json) -> list[Params]:
+    """Returns the objects of a list; none if the value is not a list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
 class RpcError(RuntimeFailed):
     """The program answered a call with an error: the message and details of its response, and its JSON-RPC code."""
 
@@ -118,12 +128,11 @@ class JsonRpcConnection:
         if "method" not in message:
             self._resolve_call(message)
             return
-        method, params = str(message["method"]), message.get("params")
-        arguments = params if isinstance(params, dict) else {}
+        method, params = str(message["method"]), as_object(message.get("params"))
         if "id" not in message:
-            self._on_notification(method, arguments)
+            self._on_notification(method, params)
             return
-        task = asyncio.create_task(self._handle_request(message["id"], method, arguments))
+        task = asyncio.create_task(self._handle_request(message["id"], method, params))
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 
@@ -137,14 +146,8 @@ class JsonRpcConnection:
             answer.set_result(message.get("result"))
             return
         details = error if isinstance(error, dict) else {"message": str(error)}
-        code = details.get("code")
-        answer.set_exception(
-            RpcError(
-                code if isinstance(code, int) else INTERNAL_ERROR,
-                str(details.get("message") or "error"),
-                details.get("data"),
-            )
-        )
+        code, text = details.get("code"), str(details.get("message") or "error")
+        answer.set_exception(RpcError(code if isinstance(code, int) else INTERNAL_ERROR, text, details.get("data")))
 
     async def _handle_request(self, number: Json, method: str, params: Params) -> None:
         try:

@@ -10,7 +10,7 @@ from sojourn.core.errors import SojournError
 from sojourn.core.messages import Json
 from sojourn.ports.runtime import TurnInput
 from sojourn.ports.tool import Question
-from sojourn.runtimes.acp.jsonrpc import Params
+from sojourn.runtimes.acp.jsonrpc import Params, as_object, list_objects
 from sojourn.text.ansi import strip_control
 
 CANCELLED: Params = {"outcome": {"outcome": "cancelled"}}
@@ -63,8 +63,8 @@ class Permissions:
 def map_options(options: Json) -> dict[str, str]:
     """Maps our choices to the ids of the agent's options; of two options for one choice the first wins."""
     found: dict[str, str] = {}
-    for option in options if isinstance(options, list) else ():
-        if isinstance(option, dict) and isinstance(option.get("optionId"), str):
+    for option in list_objects(options):
+        if isinstance(option.get("optionId"), str):
             found.setdefault(_choice_of(option), option["optionId"])
     if "never" in found:
         found.setdefault("deny", found["never"])
@@ -81,16 +81,15 @@ def _choice_of(option: Params) -> str:
 
 
 def _to_question(params: Params, options: dict[str, str], name: str, agent: str) -> Question:
-    call = params.get("toolCall")
-    call_info: Params = call if isinstance(call, dict) else {}
-    title = strip_control(str(call_info.get("title") or "something"))
-    raw = call_info.get("rawInput")
-    command = raw.get("command") or raw.get("path") if isinstance(raw, dict) else None
+    call = as_object(params.get("toolCall"))
+    title = strip_control(str(call.get("title") or "something"))
+    arguments = as_object(call.get("rawInput"))
+    command = arguments.get("command") or arguments.get("path")
     choices: Sequence[str] = [*options, *(["deny"] if "deny" not in options else [])]
     return Question(
         id=name,
         text=f"{agent} asks to do this: {title}",
-        tool=str(call_info.get("kind") or "other"),
+        tool=str(call.get("kind") or "other"),
         detail=strip_control(str(command or title)),
         choices=tuple(choices),
         dangerous=True,

@@ -10,7 +10,6 @@ import base64
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.messages import Json
@@ -18,7 +17,7 @@ from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import HistoryEntry, TurnInput
 from sojourn.runtimes.acp.jsonrpc import Params
 from sojourn.runtimes.acp.prompt_call import NO_USAGE, AgentUsage
-from sojourn.runtimes.prompt_text import render_context, render_request, render_transcript
+from sojourn.runtimes.prompt_text import render_context, render_request, to_text_messages
 
 _MAX_BLOCK_HASHES = 500  # hashes
 
@@ -53,11 +52,9 @@ class SeenHistory:
 
     def is_valid_for(self, turn: TurnInput) -> bool:
         """False when messages that the agent has seen were undone or summarised, or the folder has changed."""
-        if (
-            not self.session_id
-            or self.cwd != str(turn.workspace.root)
-            or self.live != hash_history(turn.history, self.seen)
-        ):
+        if not self.session_id or self.cwd != str(turn.workspace.root):
+            return False
+        if self.live != hash_history(turn.history, self.seen):
             return False
         later = [past.message.turn_id for past in turn.history if past.seq > self.seen]
         return self.turn in later or (bool(later) and not any(later))
@@ -94,13 +91,14 @@ def build_state(turn: TurnInput, session_id: str, known: SeenHistory | None, usa
 async def build_content(turn: TurnInput, known: SeenHistory | None, *, images: bool) -> list[Params]:
     """Returns the content blocks of the prompt. `known`: None for a new session of the agent."""
     blocks = [block for block in turn.blocks if known is None or hash_block(block) not in known.blocks]
-    entries = render_transcript(turn.history if known is None else known.unseen(turn.history))
+    history = turn.history if known is None else known.unseen(turn.history)
+    entries = to_text_messages(past.message for past in history)
     attached_images = [one for one in turn.attachments if images and one.media_type.startswith("image/")]
     request = await render_request(turn, shown=attached_images)
     parts = [render_context(blocks, turn.examples, turn.graph)]
     if entries:
         title = "The conversation so far" if known is None else "What was said meanwhile, without you"
-        parts.append(f"# {title}\n\n" + "\n\n".join(f"{one.role}: {one.text}" for one in entries))
+        parts.append(f"# {title}\n\n" + "\n\n".join(f"{one.role}: {one.content}" for one in entries))
     parts = list(filter(None, parts))
     parts.append(f"# The request\n\n{request}" if parts else request)
     texts: list[Params] = [{"type": "text", "text": part} for part in parts]
@@ -110,8 +108,3 @@ async def build_content(turn: TurnInput, known: SeenHistory | None, *, images: b
 async def _load_image(turn: TurnInput, one: Attachment) -> Params:
     data = base64.b64encode(await turn.read_attachment(one)).decode()
     return {"type": "image", "mimeType": one.media_type, "data": data}
-
-
-def working_folder(turn: TurnInput) -> Path:
-    """Returns the agent's working folder as an absolute path, which the protocol demands."""
-    return turn.workspace.root.absolute()

@@ -13,7 +13,7 @@ from sojourn.core.messages import Json
 from sojourn.ports.runtime import RuntimeOutput, TurnInput
 from sojourn.runtimes.acp import PLUGIN, AcpSettings
 from sojourn.runtimes.acp.agent import AcpAgent, Listener
-from sojourn.runtimes.acp.jsonrpc import ConnectionClosed, Params, RpcError
+from sojourn.runtimes.acp.jsonrpc import ConnectionClosed, Params, RpcError, as_object
 from sojourn.runtimes.acp.permissions import Permissions
 from sojourn.runtimes.acp.updates import UNANSWERED, UpdateMapper
 from sojourn.runtimes.agent_errors import to_agent_error
@@ -38,11 +38,8 @@ class AgentUsage:
 
     def since(self, before: AgentUsage) -> dict[str, Json]:
         """Returns the tokens of this turn. A restarted agent counts from zero again."""
-        start = (
-            before
-            if before.input_tokens <= self.input_tokens and before.output_tokens <= self.output_tokens
-            else NO_USAGE
-        )
+        has_restarted = self.input_tokens < before.input_tokens or self.output_tokens < before.output_tokens
+        start = NO_USAGE if has_restarted else before
         input_tokens, output_tokens = self.input_tokens - start.input_tokens, self.output_tokens - start.output_tokens
         return {
             "input_tokens": input_tokens,
@@ -55,9 +52,7 @@ NO_USAGE = AgentUsage()
 
 
 def parse_usage(result: Params) -> AgentUsage | None:
-    used = result.get("usage")
-    if not isinstance(used, dict):
-        return None
+    used = as_object(result.get("usage"))
     received, sent = used.get("inputTokens"), used.get("outputTokens")
     return AgentUsage(received, sent) if isinstance(received, int) and isinstance(sent, int) else None
 
@@ -93,7 +88,7 @@ class PromptCall:
             if left < idle:
                 what, name = f"was not done after {self._settings.most_seconds:g} seconds", "most_seconds"
             else:
-                what, name = f"said nothing for {idle:g} seconds", "idle_seconds"
+                what, name = f"sent nothing for {idle:g} seconds", "idle_seconds"
             raise RuntimeTimeout(
                 f"{self.agent.name} {what}.", hint=f"Ask for less at once, or raise `{name}` under [plugins.{PLUGIN}]."
             ) from error
@@ -107,8 +102,8 @@ class PromptCall:
             raise RuntimeFailed(f"{self.agent.name} ended the turn without a result.", hint="Update the agent.")
         return result
 
-    def _report_unanswered(self, kept: dict[str, Json]) -> None:
-        self._listener.updates.put_nowait({"sessionUpdate": UNANSWERED, **kept})
+    def _report_unanswered(self, answer: dict[str, Json]) -> None:
+        self._listener.updates.put_nowait({"sessionUpdate": UNANSWERED, **answer})
 
     def collect_outcome(self, finish_reason: str) -> Iterator[RuntimeOutput]:
         facts: Params = {
@@ -139,14 +134,14 @@ class PromptCall:
             self._task.exception()  # marks the exception as retrieved
 
 
-def finish_answer(agent: AcpAgent, updates: UpdateMapper, result: Params, said: str) -> Iterator[RuntimeOutput]:
+def finish_answer(agent: AcpAgent, updates: UpdateMapper, result: Params, request: str) -> Iterator[RuntimeOutput]:
     """Yields the rest of the answer, or raises the error that came in its place.
 
     Hermes reports an error of its model as ordinary text with an ordinary stop reason, but without usage. (It answers
     a command such as /help itself, also without usage.)
     """
     reason = result.get("stopReason")
-    if is_hermes(agent) and reason == "end_turn" and not result.get("usage") and not said.lstrip().startswith("/"):
+    if is_hermes(agent) and reason == "end_turn" and not result.get("usage") and not request.lstrip().startswith("/"):
         raise to_agent_error("Hermes", updates.held or "it ended the turn and gave no reason")
     yield from updates.finish()
     if reason == "refusal":

@@ -14,7 +14,7 @@ from sojourn.ports.app import PluginAccess
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, SaveState, TurnInput
 from sojourn.runtimes.acp import PLUGIN, AcpSettings
 from sojourn.runtimes.acp.agent import AcpAgent, split_command
-from sojourn.runtimes.acp.prompt import SeenHistory, build_content, build_state, working_folder
+from sojourn.runtimes.acp.prompt import SeenHistory, build_content, build_state
 from sojourn.runtimes.acp.prompt_call import FINISH_REASONS, NO_USAGE, PromptCall, finish_answer, parse_usage
 from sojourn.runtimes.prompt_text import require_guest_access
 
@@ -43,9 +43,8 @@ class AcpRuntime:
         except SojournError as error:
             return RuntimeStatus(ok=False, detail=str(error), hint=error.hint)
         if self._agent is not None and self.is_running:
-            return RuntimeStatus(
-                ok=True, detail=f"{self._agent.name} {self._agent.version} is running".replace("  ", " ")
-            )
+            name = f"{self._agent.name} {self._agent.version}".strip()
+            return RuntimeStatus(ok=True, detail=f"{name} is running")
         path = self._environment.get("PATH") if self._environment is not None else None
         if shutil.which(words[0], path=path) is None:
             return RuntimeStatus(
@@ -63,15 +62,10 @@ class AcpRuntime:
     def is_running(self) -> bool:
         return self._agent is not None and self._agent.alive
 
-    @property
-    def process_id(self) -> int | None:
-        return self._agent.process_id if self._agent is not None else None
-
     async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         require_guest_access(turn, guests=self._settings.guests, agent="The agent", plugin=PLUGIN)
-        yield Progress(
-            "prepare", {"runtime": self.name, "agent": self._agent_name(split_command(self._settings.command))}
-        )
+        name = self._agent_name(split_command(self._settings.command))
+        yield Progress("prepare", {"runtime": self.name, "agent": name})
         agent, session, known = await self._open_session(turn)
         before = known.usage if known else NO_USAGE
         model = await agent.choose_model(session, turn.model)
@@ -103,16 +97,16 @@ class AcpRuntime:
         used = parse_usage(result)
         if used is not None:
             yield SaveState(build_state(turn, session, known, used))
-        yield Done(
-            status="cancelled" if reason == "cancelled" else "completed", usage=used.since(before) if used else {}
-        )
+        status = "cancelled" if reason == "cancelled" else "completed"
+        yield Done(status=status, usage=used.since(before) if used else {})
 
     async def _start_agent(self, turn: TurnInput) -> AcpAgent:
         async with self._starting:
             if self._agent is None or not self._agent.alive:
                 if self._agent is not None:
                     await self._agent.close()
-                self._agent = await AcpAgent.start(self._settings, working_folder(turn), self._environment)
+                folder = turn.workspace.root.absolute()
+                self._agent = await AcpAgent.start(self._settings, folder, self._environment)
             return self._agent
 
     async def _open_session(self, turn: TurnInput) -> tuple[AcpAgent, str, SeenHistory | None]:
@@ -121,7 +115,7 @@ class AcpRuntime:
         if busy := self._cancelling.get(known.session_id):
             await asyncio.wait({busy})
         agent = await self._start_agent(turn)
-        session, folder = known.session_id, working_folder(turn)
+        session, folder = known.session_id, turn.workspace.root.absolute()  # the protocol demands an absolute path
         if known.is_valid_for(turn) and await agent.load_session(session, folder):
             return agent, session, known
         return agent, await agent.new_session(folder), None

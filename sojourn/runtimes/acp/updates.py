@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import Json, assistant
 from sojourn.ports.runtime import Observation, RuntimeOutput
-from sojourn.runtimes.acp.jsonrpc import Params
+from sojourn.runtimes.acp.jsonrpc import Params, list_objects
 from sojourn.text.ansi import ControlStripper, strip_control
 
 UNANSWERED = "sojourn/unanswered"  # our own update: nobody answered the agent's question in time
@@ -125,9 +125,8 @@ class UpdateMapper:
         """Yields what is saved of the turn: an observation, and the text that was shown, as a message."""
         tools = [{name: value for name, value in tool.items() if name != "began"} for tool in self.tools.values()]
         seconds = round(time.monotonic() - self._began, 3)
-        yield Observation(
-            "prompt", {**facts, "ended": finish_reason, "seconds": seconds, "tools": tools, "context": self.context}
-        )
+        ended = {"ended": finish_reason, "seconds": seconds, "tools": tools, "context": self.context}
+        yield Observation("prompt", {**facts, **ended})
         if self.text.strip():
             yield assistant(self.text, finish_reason=finish_reason)
 
@@ -144,15 +143,11 @@ def _content_text(content: Json) -> str:
 
 
 def _tool_result_text(update: Params) -> str:
-    """Returns the text of a tool's result."""
-    blocks = update.get("content")
-    entries = [one for one in blocks if isinstance(one, dict)] if isinstance(blocks, list) else []
-    parts = [_content_text(one.get("content")) for one in entries]
+    parts = [_content_text(one.get("content")) for one in list_objects(update.get("content"))]
     return strip_control("\n".join(filter(None, parts)))
 
 
 def _map_plan(entries: Json) -> list[Json]:
-    steps = [one for one in entries if isinstance(one, dict)] if isinstance(entries, list) else []
     return [
         {
             "id": f"plan-{number}",
@@ -161,5 +156,5 @@ def _map_plan(entries: Json) -> list[Json]:
             "state": _PLAN_STATES.get(str(step.get("status")), "waiting"),
             "why": "",
         }
-        for number, step in enumerate(steps, 1)
+        for number, step in enumerate(list_objects(entries), 1)
     ]

@@ -45,11 +45,10 @@ class StreamLost(RuntimeUnreachable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HermesServer:
-    """Version, model and features of the server."""
+    """Version and model of the server."""
 
     version: str
     model: str
-    features: frozenset[str]
 
 
 class HermesApi:
@@ -65,10 +64,13 @@ class HermesApi:
             )
         try:
             address = httpx2.URL(self.url)
-        except httpx2.InvalidURL as error:
-            raise _to_address_error(settings.url) from error
+        except httpx2.InvalidURL:
+            address = httpx2.URL()
         if address.scheme not in ("http", "https") or not address.host:
-            raise _to_address_error(settings.url)
+            raise BadConfig(
+                f"[plugins.{PLUGIN}] url is {settings.url!r}, which is not an address.",
+                hint="It has the form http://127.0.0.1:8642.",
+            )
         self._http = httpx2.AsyncClient(
             base_url=address,
             headers={"Authorization": f"Bearer {key}"} if key else {},
@@ -80,28 +82,22 @@ class HermesApi:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def get_version(self) -> str:
-        """Returns the version of Hermes."""
-        return str((await self._request("GET", "/health", seconds=QUICK_SECONDS)).get("version") or "unknown")
-
     async def get_server(self) -> HermesServer:
         """Returns the server's properties. RuntimeFailed when it lacks a required feature."""
-        version = await self.get_version()
+        version = str((await self._request("GET", "/health", seconds=QUICK_SECONDS)).get("version") or "unknown")
         answer = await self._request("GET", "/v1/capabilities", seconds=QUICK_SECONDS)
         features = answer.get("features")
-        able = frozenset(name for name, yes in features.items() if yes) if isinstance(features, dict) else frozenset()
-        missing = [name for name in REQUIRED_FEATURES if name not in able]
+        missing = [name for name in REQUIRED_FEATURES if not (isinstance(features, dict) and features.get(name))]
         if missing:
             raise RuntimeFailed(
                 f"Hermes {version} at {self.url} lacks {', '.join(missing)}.", hint="Update it to 0.13 or newer."
             )
-        return HermesServer(version=version, model=str(answer.get("model") or ""), features=able)
+        return HermesServer(version=version, model=str(answer.get("model") or ""))
 
     async def submit(self, body: Mapping[str, Json], *, scope: str) -> str:
         """Starts a run and returns its id. HermesBusy when Hermes accepts none at the moment."""
-        answer = await self._request(
-            "POST", "/v1/runs", body=body, headers={"X-Hermes-Session-Key": scope}, may_retry=True
-        )
+        headers = {"X-Hermes-Session-Key": scope}
+        answer = await self._request("POST", "/v1/runs", body=body, headers=headers, may_retry=True)
         run = answer.get("run_id")
         if not isinstance(run, str) or not run:
             raise self._to_protocol_error("it accepted a run and returned no id")
@@ -196,12 +192,6 @@ class HermesApi:
             f"The server at {self.url} does not behave like Hermes: {why}.",
             hint=f"Check `url` under [plugins.{PLUGIN}].",
         )
-
-
-def _to_address_error(url: str) -> BadConfig:
-    return BadConfig(
-        f"[plugins.{PLUGIN}] url is {url!r}, which is not an address.", hint="It has the form http://127.0.0.1:8642."
-    )
 
 
 def _parse_event(line: str) -> Mapping[str, Json] | None:

@@ -18,7 +18,7 @@ from sojourn.core.sessions import Principal, SessionId
 from sojourn.ports.runtime import TurnInput
 from sojourn.runtimes.hermes import HermesSettings
 from sojourn.runtimes.hermes.api import MAX_REQUEST_BYTES, HermesApi, HermesNotFound, StreamLost
-from sojourn.runtimes.prompt_text import render_context, render_request, render_transcript
+from sojourn.runtimes.prompt_text import render_context, render_request, to_text_messages
 
 logger = logging.getLogger(__name__)
 
@@ -44,10 +44,11 @@ def to_memory_scope(principal: Principal) -> str:
 
 async def build_run_request(turn: TurnInput) -> dict[str, Json]:
     """Returns the body of POST /v1/runs, with the whole history: Hermes loads none for a session id."""
+    history = to_text_messages(past.message for past in turn.history)
     body: dict[str, Json] = {
         "input": await render_request(turn) or "(nothing was said)",
         "session_id": to_session_name(turn.session.id),
-        "conversation_history": [{"role": one.role, "content": one.text} for one in render_transcript(turn.history)],
+        "conversation_history": [{"role": one.role, "content": one.content} for one in history],
     }
     if instructions := render_context(turn.blocks, turn.examples, turn.graph):
         body["instructions"] = instructions
@@ -74,45 +75,32 @@ class HermesRun:
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Yields events from the stream; polls the run's status after the stream breaks."""
-        queue: asyncio.Queue[Event | StreamLost | None] = asyncio.Queue()
-        reader = asyncio.create_task(self._read_into(queue))
         try:
-            while isinstance(item := await self._next_item(queue), Mapping):
-                self.is_over = item.get("event") in END_EVENTS
-                yield item
-                if self.is_over:
-                    return
-        finally:
-            reader.cancel()
-            await asyncio.wait({reader})
-        self.lost = str(item) if item is not None else "the stream ended early"
+            async with aclosing(self._api.events(self.id)) as stream:
+                while (event := await self._next_event(stream)) is not None:
+                    self.is_over = event.get("event") in END_EVENTS
+                    yield event
+                    if self.is_over:
+                        return
+            self.lost = "the stream ended early"
+        except StreamLost as error:
+            self.lost = str(error)
         logger.warning("the event stream of run %s broke (%s); polling its status instead", self.id, self.lost)
         async with aclosing(self._poll()) as polled:
             async for event in polled:
                 yield event
 
-    async def _read_into(self, queue: asyncio.Queue[Event | StreamLost | None]) -> None:
-        end: StreamLost | None = None
-        try:
-            async with aclosing(self._api.events(self.id)) as events:
-                async for event in events:
-                    queue.put_nowait(event)
-        except StreamLost as lost:
-            end = lost
-        finally:
-            queue.put_nowait(end)
-
-    async def _next_item(self, queue: asyncio.Queue[Event | StreamLost | None]) -> Event | StreamLost | None:
+    async def _next_event(self, stream: AsyncGenerator[Event, None]) -> Event | None:
         try:
             async with asyncio.timeout(self._seconds_left()):
-                return await queue.get()
+                return await anext(stream, None)
         except TimeoutError as error:
             raise self._to_timeout() from error
 
     async def _poll(self) -> AsyncGenerator[Event, None]:
         """Polls until the run is over; yields its status, then its end."""
         last_answer, patience = time.monotonic(), self._settings.patience_seconds
-        for turn in itertools.count():
+        for attempt in itertools.count():
             try:
                 status = await self._api.status(self.id, seconds=min(10.0, max(patience, 1.0)))
                 last_answer = time.monotonic()
@@ -133,7 +121,8 @@ class HermesRun:
                 yield {"event": "run.status", "status": str(status.get("status") or ""), "lost": self.lost}
             if self._seconds_left() <= 0:
                 raise self._to_timeout()
-            await asyncio.sleep(min(_POLL_SECONDS[min(turn, len(_POLL_SECONDS) - 1)], max(self._seconds_left(), 0.0)))
+            pause = _POLL_SECONDS[min(attempt, len(_POLL_SECONDS) - 1)]
+            await asyncio.sleep(min(pause, max(self._seconds_left(), 0.0)))
 
     def _seconds_left(self) -> float:
         return self._until - time.monotonic()
@@ -151,15 +140,12 @@ class HermesRun:
         try:
             async with asyncio.timeout(_STOP_SECONDS):
                 await self._api.stop(self.id)
-                await self._wait_until_over()
+                while True:
+                    if (await self._api.status(self.id)).get("status") in _END_STATES:
+                        break
+                    await asyncio.sleep(0.1)
         except HermesNotFound:
             pass  # it ended by itself
         except (RuntimeFailed, TimeoutError) as error:
             logger.warning("Hermes did not confirm that run %s has stopped: %s", self.id, error)
         self.is_over = True
-
-    async def _wait_until_over(self) -> None:
-        while True:
-            if (await self._api.status(self.id)).get("status") in _END_STATES:
-                return
-            await asyncio.sleep(0.1)

@@ -71,19 +71,16 @@ class ModelChoice:
 
 def choice_from_settings(settings: Settings) -> ModelChoice | None:
     """Returns the configured model; None when neither a provider nor an address is set. BadConfig."""
-    name_of_provider, base_url = (
-        str(settings["model.provider"]).strip().lower(),
-        str(settings["model.base_url"]).strip(),
-    )
+    provider_name, base_url = str(settings["model.provider"]).strip().lower(), str(settings["model.base_url"]).strip()
     name, key = str(settings["model.name"]).strip(), settings["model.api_key"]
-    if not name_of_provider and not base_url:
+    if not provider_name and not base_url:
         if key.reveal():
             raise BadConfig(
                 "model.api_key is set, but no provider is named.",
                 hint=f"Set model.provider ({', '.join(PROVIDERS)}) or model.base_url.",
             )
         return None
-    provider = _find_provider(name_of_provider, base_url)
+    provider = _find_provider(provider_name, base_url)
     _check_address(base_url or provider.base_url)
     if not key.reveal() and not provider.keyless and not base_url:
         raise BadConfig(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart
@@ -23,11 +22,9 @@ SUMMARISE = (
 _MAX_MESSAGE_CHARS = 4_000  # of one message in the text to summarise
 _MAX_OLD_RESULT_CHARS = 600  # of a tool result from an earlier step of this turn
 _MESSAGE_OVERHEAD_TOKENS = 4
+History = tuple[HistoryEntry, ...]
 
-
-@lru_cache(maxsize=1024)  # every step sends the same messages again, and some are long
-def _text_tokens(text: str) -> int:
-    return estimate_tokens(text)
+_text_tokens = lru_cache(maxsize=1024)(estimate_tokens)  # every step sends the same messages again, some of them long
 
 
 def message_tokens(message: Message) -> int:
@@ -37,31 +34,22 @@ def message_tokens(message: Message) -> int:
 
 def request_tokens(messages: Sequence[ModelMessage], tools: Sequence[Tool] = ()) -> int:
     """Estimates the tokens of a request with the schemas of its tools."""
-    texts = (
-        str(getattr(part, "content", "")) + str(getattr(part, "args", "")) for one in messages for part in one.parts
-    )
+    parts = (part for message in messages for part in message.parts)
+    texts = (str(getattr(part, "content", "")) + str(getattr(part, "args", "")) for part in parts)
     described = (_text_tokens(tool.description) + _text_tokens(json.dumps(dict(tool.parameters))) for tool in tools)
     return sum(_text_tokens(text) + _MESSAGE_OVERHEAD_TOKENS for text in texts) + sum(described)
 
 
-@dataclass(frozen=True, slots=True)
-class HistorySplit:
-    """A history in two parts: the one to summarise and the one to keep."""
-
-    old: tuple[HistoryEntry, ...]
-    kept: tuple[HistoryEntry, ...]
-
-
-def split_history(history: Sequence[HistoryEntry], max_tokens: int) -> HistorySplit:
-    """Keeps the newest messages that fit into `max_tokens`, beginning with a message of the person."""
-    kept, used = len(history), 0
+def split_history(history: History, max_tokens: int) -> tuple[History, History]:
+    """Returns the messages to summarise, and the newest ones, which fit into `max_tokens` and begin with the person."""
+    first_kept, used = len(history), 0
     for at in range(len(history) - 1, -1, -1):
         used += message_tokens(history[at].message)
         if used > max_tokens:
             break
         if history[at].message.role == "user":
-            kept = at
-    return HistorySplit(tuple(history[:kept]), tuple(history[kept:]))
+            first_kept = at
+    return history[:first_kept], history[first_kept:]
 
 
 def to_pages(old: Sequence[HistoryEntry], max_tokens: int) -> list[str]:
@@ -79,15 +67,12 @@ def to_pages(old: Sequence[HistoryEntry], max_tokens: int) -> list[str]:
 
 
 def _render_message(message: Message) -> str:
-    text = text_of(message)
-    short = (
-        text
-        if len(text) <= _MAX_MESSAGE_CHARS
-        else f"{text[: _MAX_MESSAGE_CHARS // 2]} […] {text[-_MAX_MESSAGE_CHARS // 2 :]}"
-    )
+    text, half = text_of(message), _MAX_MESSAGE_CHARS // 2
+    if len(text) > _MAX_MESSAGE_CHARS:
+        text = f"{text[:half]} […] {text[-half:]}"
     used = "".join(f"\n[{call.name} {call.arguments[:500]}]" for call in tool_calls_of(message))
     who = f"result of {message.tool_name or 'a tool'}" if message.role == "tool" else message.role
-    return f"{who}: {short}{used}\n\n" if short or used else ""
+    return f"{who}: {text}{used}\n\n" if text or used else ""
 
 
 def shorten_results(messages: Sequence[ModelMessage]) -> list[ModelMessage]:

@@ -3,25 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import httpx2
-from pydantic_ai.exceptions import (
-    AgentRunError,
-    ModelAPIError,
-    ModelAuthenticationError,
-    ModelConnectionError,
-    ModelContextWindowExceededError,
-    ModelHTTPError,
-    ModelNotFoundError,
-    ModelQuotaExceededError,
-    ModelRateLimitError,
-    ModelRequestTimeout,
-    ModelServerError,
-    ModelTimeoutError,
-    ModelUnavailableError,
-    UserError,
-)
+from pydantic_ai import exceptions as library
 
 from sojourn.core.errors import (
     BadInput,
@@ -38,8 +23,8 @@ from sojourn.text.ansi import strip_control
 
 # What the library raises, and what its code raises on an answer that is valid JSON but no valid response.
 FOREIGN = (
-    AgentRunError,
-    UserError,
+    library.AgentRunError,
+    library.UserError,
     httpx2.HTTPError,
     TimeoutError,
     ValueError,
@@ -48,94 +33,82 @@ FOREIGN = (
     AttributeError,
     AssertionError,
 )
+_TRY_AGAIN = "Try again; if it keeps failing, use another model."
 
 
-@dataclass(frozen=True, slots=True)
-class _ErrorText:
-    """Class, message and hint for one kind of failure; `{model}` and `{said}` are filled in."""
+class _Translation(NamedTuple):
+    """Our error for certain foreign ones; `{model}` and `{detail}` are filled in."""
 
-    kind: type[SojournError]
+    foreign: type[Exception] | tuple[type[Exception], ...]
+    error: type[SojournError]
     message: str
     hint: str
 
 
-_TEXTS: tuple[tuple[tuple[type[Exception], ...], _ErrorText], ...] = (
-    (
-        (ModelAuthenticationError,),
-        _ErrorText(
-            KeyRefused,
-            "{model} rejected the API key{said}.",
-            "Check model.api_key; `sojourn config` shows where it comes from.",
-        ),
-    ),
-    (
-        (ModelQuotaExceededError,),
-        _ErrorText(
-            KeyRefused, "{model}: the account has no credit left{said}.", "Add credit there, or use another model."
-        ),
-    ),
-    (
-        (ModelContextWindowExceededError,),
-        _ErrorText(
-            ContextFull,
-            "The conversation is longer than {model} accepts{said}.",
-            "Start a new session, or attach less at once.",
-        ),
-    ),
-    (
-        (ModelRateLimitError, ModelUnavailableError),
-        _ErrorText(RateLimited, "{model} is busy{said}.", "Wait a moment, then try again."),
-    ),
-    (
-        (ModelNotFoundError,),
-        _ErrorText(RuntimeFailed, "{model} was not found{said}.", "`/model` lists the models; model.name sets one."),
-    ),
-    (
-        (ModelServerError,),
-        _ErrorText(
-            RuntimeFailed,
-            "{model} reported an internal error{said}.",
-            "Try again; if it keeps failing, use another model.",
-        ),
-    ),
-    (
-        (UserError,),
-        _ErrorText(BadInput, "{model} cannot do this{said}.", "Leave the attachment out, or use another model."),
-    ),
-    (
-        (ModelAPIError,),
-        _ErrorText(
-            RuntimeFailed, "{model} did not finish{said}.", "Try again; if it keeps failing, use another model."
-        ),
-    ),
+_TIMEOUT = _Translation(
+    TimeoutError,
+    RuntimeTimeout,
+    "{model} stopped answering.",
+    "Try again. For slow models raise model.timeout_seconds.",
 )
-_TIMEOUT = _ErrorText(
-    RuntimeTimeout, "{model} stopped answering.", "Try again. For slow models raise model.timeout_seconds."
-)
-_UNREACHABLE = _ErrorText(
-    RuntimeUnreachable,
-    "{model} cannot be reached, or the connection broke.",
-    "Check that it is running, then try again.",
-)
-_INVALID = _ErrorText(
-    RuntimeFailed,
-    "{model} sent an invalid response{said}.",
-    "Is model.base_url the address of a model server, with /v1?",
+_TRANSLATIONS = (  # the first that fits
+    _Translation(
+        (library.ModelConnectionError, httpx2.TransportError),
+        RuntimeUnreachable,
+        "{model} cannot be reached, or the connection broke.",
+        "Check that it is running, then try again.",
+    ),
+    _Translation(
+        library.ModelAuthenticationError,
+        KeyRefused,
+        "{model} rejected the API key{detail}.",
+        "Check model.api_key; `sojourn config` shows where it comes from.",
+    ),
+    _Translation(
+        library.ModelQuotaExceededError,
+        KeyRefused,
+        "{model}: the account has no credit left{detail}.",
+        "Add credit there, or use another model.",
+    ),
+    _Translation(
+        library.ModelContextWindowExceededError,
+        ContextFull,
+        "The conversation is longer than {model} accepts{detail}.",
+        "Start a new session, or attach less at once.",
+    ),
+    _Translation(
+        (library.ModelRateLimitError, library.ModelUnavailableError),
+        RateLimited,
+        "{model} is busy{detail}.",
+        "Wait a moment, then try again.",
+    ),
+    _Translation(
+        library.ModelNotFoundError,
+        RuntimeFailed,
+        "{model} was not found{detail}.",
+        "`/model` lists the models; model.name sets one.",
+    ),
+    _Translation(library.ModelServerError, RuntimeFailed, "{model} reported an internal error{detail}.", _TRY_AGAIN),
+    _Translation(
+        library.UserError,
+        BadInput,
+        "{model} cannot do this{detail}.",
+        "Leave the attachment out, or use another model.",
+    ),
+    _Translation(library.ModelAPIError, RuntimeFailed, "{model} did not finish{detail}.", _TRY_AGAIN),
+    _Translation(
+        Exception,
+        RuntimeFailed,
+        "{model} sent an invalid response{detail}.",
+        "Is model.base_url the address of a model server, with /v1?",
+    ),
 )
 
 
 def to_error(error: Exception, choice: ModelChoice) -> SojournError:
     """Translates an error: what happened, with which model, and what to do."""
-    text = _text_for(error)
-    return text.kind(text.message.format(model=choice, said=_provider_message(error, choice)), hint=text.hint)
-
-
-def _text_for(error: Exception) -> _ErrorText:
-    if is_timeout(error):
-        return _TIMEOUT
-    if isinstance(error, ModelConnectionError | httpx2.TransportError):
-        return _UNREACHABLE
-    return next((text for kinds, text in _TEXTS if isinstance(error, kinds)), _INVALID)
+    found = _TIMEOUT if is_timeout(error) else next(row for row in _TRANSLATIONS if isinstance(error, row.foreign))
+    return found.error(found.message.format(model=choice, detail=_provider_message(error, choice)), hint=found.hint)
 
 
 def is_timeout(error: Exception) -> bool:
@@ -145,18 +118,19 @@ def is_timeout(error: Exception) -> bool:
         if isinstance(cause, httpx2.ConnectTimeout):
             return False
         cause = cause.__cause__ or cause.__context__
-    return isinstance(error, ModelTimeoutError | ModelRequestTimeout | TimeoutError | httpx2.TimeoutException)
+    timeouts = (library.ModelTimeoutError, library.ModelRequestTimeout, TimeoutError, httpx2.TimeoutException)
+    return isinstance(error, timeouts)
 
 
 def _provider_message(error: Exception, choice: ModelChoice) -> str:
     """Returns the provider's own message on one short line, with the API key masked."""
-    body = error.body if isinstance(error, ModelAPIError) else None
+    body = error.body if isinstance(error, library.ModelAPIError) else None
     inner = body.get("error", body) if isinstance(body, dict) else body
-    words = inner.get("message") if isinstance(inner, dict) else inner
-    if not words and not isinstance(error, ModelHTTPError):
-        words = str(error)
-    status = f"HTTP {error.status_code}" if isinstance(error, ModelHTTPError) else ""
-    text = words if isinstance(words, str) else json.dumps(words, default=str) if words else ""
+    message = inner.get("message") if isinstance(inner, dict) else inner
+    status = f"HTTP {error.status_code}" if isinstance(error, library.ModelHTTPError) else ""
+    if not message and not status:
+        message = str(error)
+    text = message if isinstance(message, str) else json.dumps(message, default=str) if message else ""
     line = strip_control(" ".join(text.split())).rstrip(".")[:300]
     if key := choice.key.reveal():
         line = line.replace(key, "•••")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
 
@@ -14,11 +14,12 @@ from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import Message, ToolCall, text_of, tool_calls_of
 from sojourn.ports.runtime import RuntimeOutput, TurnInput
 from sojourn.runtimes.native.compaction import request_tokens, shorten_results
-from sojourn.runtimes.native.model_client import ModelClient, ModelReply
+from sojourn.runtimes.native.model_client import ModelClient
 from sojourn.runtimes.native.translate import from_response
 from sojourn.runtimes.native.usage import UsageTotals
 from sojourn.runtimes.tool_execution import run_tool_calls
 
+StepOutput = RuntimeOutput | ModelResponse
 MakeRoom = Callable[["AgentLoop", float], AsyncGenerator[RuntimeOutput, None]]
 _COMPACT_AT = 0.85  # share of the available tokens at which the oldest messages are summarised
 _KEEP_SHARE, _KEEP_SHARE_AFTER_REFUSAL = 0.4, 0.2  # share that the history may take afterwards
@@ -26,27 +27,25 @@ _MAX_EMPTY_REPLIES = 2  # replies in a row
 _MAX_ANSWER_TOKENS = 8_192  # reserved for the answer when model.max_tokens is not set
 
 
+@dataclass(slots=True, kw_only=True)
 class AgentLoop:
     """One conversation with one model. `opening` is the first request, `since` the messages that followed."""
 
-    def __init__(
-        self,
-        client: ModelClient,
-        turn: TurnInput,
-        opening: Sequence[ModelMessage],
-        usage: UsageTotals,
-        *,
-        window: int,
-        steps: int,
-        make_room: MakeRoom | None = None,
-        ratio: float = 1.0,
-    ) -> None:
-        self.client, self.turn, self.usage = client, turn, usage
-        self.opening, self.since = list(opening), list[ModelMessage]()
-        self.ratio = ratio  # the model's token count over our estimate
-        self.room = window - (client.max_tokens or min(_MAX_ANSWER_TOKENS, window // 4))
-        self._steps, self._make_room = steps, make_room
-        self._has_text = False  # text was shown; the next text starts a new paragraph
+    client: ModelClient
+    turn: TurnInput
+    opening: list[ModelMessage]
+    since: list[ModelMessage] = field(default_factory=list)
+    usage: UsageTotals
+    window: int
+    steps: int
+    ratio: float  # the model's token count over our estimate
+    make_room: MakeRoom | None = None  # summarises the beginning of the conversation
+    _has_text: bool = False  # text was shown; the next text starts a new paragraph
+
+    @property
+    def room(self) -> int:
+        """The tokens for a request: the window without what is reserved for the answer."""
+        return self.window - (self.client.max_tokens or min(_MAX_ANSWER_TOKENS, self.window // 4))
 
     def tokens_needed(self) -> int:
         """Estimates the tokens of the next request."""
@@ -54,12 +53,15 @@ class AgentLoop:
 
     async def run(self) -> AsyncGenerator[RuntimeOutput, None]:
         empty = 0
-        for step in range(1, self._steps + 1):
-            reply = ModelReply()
-            async with aclosing(self._step(reply, no_calls=step == self._steps)) as items:
+        for step in range(1, self.steps + 1):
+            response: ModelResponse | None = None
+            async with aclosing(self._step(no_calls=step == self.steps)) as items:
                 async for item in items:
-                    yield item
-            response = with_unique_call_ids(reply.response)
+                    if isinstance(item, ModelResponse):
+                        response = with_unique_call_ids(item)
+                    else:
+                        yield item
+            assert response is not None
             self.usage.add(response)
             message = from_response(response, extra=json.dumps({"model": response.model_name}))
             if not text_of(message) and not tool_calls_of(message):
@@ -79,13 +81,13 @@ class AgentLoop:
                 return
 
     # requests
-    async def _step(self, reply: ModelReply, *, no_calls: bool) -> AsyncGenerator[RuntimeOutput, None]:
+    async def _step(self, *, no_calls: bool) -> AsyncGenerator[StepOutput, None]:
         if self.tokens_needed() > self.room * _COMPACT_AT:
             async with aclosing(self._compact(_KEEP_SHARE)) as items:
                 async for item in items:
                     yield item
         try:
-            async with aclosing(self._ask(reply, no_calls)) as items:
+            async with aclosing(self._ask(no_calls)) as items:
                 async for item in items:
                     yield item
         except ContextFull:  # the provider counts more tokens than we estimate
@@ -95,30 +97,29 @@ class AgentLoop:
                     yield item
             if self.tokens_needed() >= before:
                 raise
-            async with aclosing(self._ask(reply, no_calls)) as items:
+            async with aclosing(self._ask(no_calls)) as items:
                 async for item in items:
                     yield item
 
-    async def _compact(self, leave: float) -> AsyncGenerator[RuntimeOutput, None]:
-        if self._make_room is not None:
-            async with aclosing(self._make_room(self, leave)) as items:
+    async def _compact(self, leave: float) -> AsyncGenerator[StepOutput, None]:
+        if self.make_room is not None:
+            async with aclosing(self.make_room(self, leave)) as items:
                 async for item in items:
                     yield item
         if self.tokens_needed() > self.room * _COMPACT_AT or leave < _KEEP_SHARE:
             self.since = shorten_results(self.since)
 
-    async def _ask(self, reply: ModelReply, no_calls: bool) -> AsyncGenerator[RuntimeOutput, None]:
-        estimated, first = request_tokens([*self.opening, *self.since], self.turn.tools), True
-        asking = self.client.ask([*self.opening, *self.since], self.turn.tools, reply, no_calls=no_calls)
-        async with aclosing(asking) as items:
+    async def _ask(self, no_calls: bool) -> AsyncGenerator[StepOutput, None]:
+        messages, first = [*self.opening, *self.since], True
+        async with aclosing(self.client.ask(messages, self.turn.tools, no_calls=no_calls)) as items:
             async for item in items:
                 if isinstance(item, Chunk):
                     if first and self._has_text:
                         yield Chunk("\n\n")
                     first, self._has_text = False, True
+                elif isinstance(item, ModelResponse) and (counted := item.usage.input_tokens) > 200:
+                    self.ratio = limit_ratio(counted / request_tokens(messages, self.turn.tools))
                 yield item
-        if reply.response is not None and (counted := reply.response.usage.input_tokens) > 200:
-            self.ratio = min(4.0, max(0.5, counted / estimated))
 
     def _check_empty(self, response: ModelResponse, times: int) -> None:
         reason = response.finish_reason
@@ -135,28 +136,26 @@ class AgentLoop:
             raise RuntimeFailed(f"{self.client.choice} sent an empty answer.", hint="Try again, or use another model.")
 
     # tools
-    async def _run_tools(self, requested: Sequence[ToolCall]) -> AsyncGenerator[Progress | Message, None]:
-        if not requested:
+    async def _run_tools(self, calls: Sequence[ToolCall]) -> AsyncGenerator[Progress | Message, None]:
+        if not calls:
             return
         results: dict[str, str] = {}
-        async with aclosing(run_tool_calls(requested, self.turn.tools, self.turn.workspace)) as running:
+        async with aclosing(run_tool_calls(calls, self.turn.tools, self.turn.workspace)) as running:
             async for item in running:
                 if isinstance(item, Message):
                     results[item.tool_call_id or ""] = text_of(item)
                 yield item
-        self.since.append(
-            ModelRequest(
-                parts=[
-                    ToolReturnPart(tool_name=call.name, content=results[call.id], tool_call_id=call.id)
-                    for call in requested
-                ]
-            )
-        )
+        parts = [ToolReturnPart(tool_name=one.name, content=results[one.id], tool_call_id=one.id) for one in calls]
+        self.since.append(ModelRequest(parts=parts))
 
 
-def with_unique_call_ids(response: ModelResponse | None) -> ModelResponse:
+def limit_ratio(ratio: float) -> float:
+    """Limits the ratio of the model's token count to our estimate: some servers report nonsense."""
+    return min(4.0, max(0.5, ratio))
+
+
+def with_unique_call_ids(response: ModelResponse) -> ModelResponse:
     """Gives every tool call an id of its own; some small servers number them all alike."""
-    assert response is not None
     seen: set[str] = set()
     parts = []
     for part in response.parts:

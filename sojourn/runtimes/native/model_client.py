@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -28,19 +27,21 @@ from pydantic_ai.tools import ToolDefinition
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import Message, text_of
 from sojourn.core.progress import QueuedDetail
+from sojourn.core.settings import Settings
 from sojourn.lazy import Lazy
 from sojourn.ports.tool import Tool
 from sojourn.runtimes.models.selection import ModelChoice, Protocol
 from sojourn.runtimes.native.errors import FOREIGN, to_error
 from sojourn.runtimes.native.retry_policy import RetryPolicy
 from sojourn.runtimes.native.translate import from_response, to_model
-from sojourn.text.ansi import ControlStripper, strip_control
+from sojourn.text.ansi import ControlStripper
 
 if TYPE_CHECKING:
     from sojourn.runtimes.native.provider_anthropic import build_model
     from sojourn.runtimes.native.provider_google import build_model  # noqa: F811
     from sojourn.runtimes.native.provider_openai import build_model  # noqa: F401,F811
 
+ModelOutput = Chunk | Progress | ModelResponse
 BuildModel = Callable[[ModelChoice, httpx2.AsyncClient, str], Model]
 
 NO_KEY = "no-key-needed"
@@ -52,13 +53,6 @@ BUILDERS: Mapping[Protocol, Lazy[BuildModel]] = {
 }
 # Google's SDK closes its connection only if it is cancelled while it reads; it needs a moment to get there.
 _SETTLE_ROUNDS = 5  # of the event loop
-
-
-@dataclass(slots=True)
-class ModelReply:
-    """The response of one request; `ask` fills it when the stream has ended."""
-
-    response: ModelResponse | None = None
 
 
 class ModelClient:
@@ -79,22 +73,16 @@ class ModelClient:
         return settings
 
     async def ask(
-        self,
-        messages: Sequence[ModelMessage],
-        tools: Sequence[Tool],
-        reply: ModelReply,
-        *,
-        max_tokens: int = 0,
-        no_calls: bool = False,
-    ) -> AsyncGenerator[Chunk | Progress, None]:
-        """Yields text and thoughts as they arrive, then fills `reply`. Retries only while nothing was shown."""
+        self, messages: Sequence[ModelMessage], tools: Sequence[Tool], *, max_tokens: int = 0, no_calls: bool = False
+    ) -> AsyncGenerator[ModelOutput, None]:
+        """Yields text and thoughts as they arrive, then the whole response. Retries only while nothing was shown."""
         settings = self._settings(max_tokens, bool(tools) and no_calls)
         attempt = 0
         while True:
             attempt += 1
             shown = False
             try:
-                async with aclosing(in_own_task(self._ask_once(messages, tools, reply, settings))) as items:
+                async with aclosing(in_own_task(self._ask_once(messages, tools, settings))) as items:
                     async for item in items:
                         shown = True
                         yield item
@@ -108,61 +96,56 @@ class ModelClient:
             await asyncio.sleep(delay)
 
     async def _ask_once(
-        self, messages: Sequence[ModelMessage], tools: Sequence[Tool], reply: ModelReply, settings: ModelSettings
-    ) -> AsyncGenerator[Chunk | Progress, None]:
+        self, messages: Sequence[ModelMessage], tools: Sequence[Tool], settings: ModelSettings
+    ) -> AsyncGenerator[ModelOutput, None]:
         decoder = StreamDecoder()
+        parameters = ModelRequestParameters(function_tools=[_to_definition(one) for one in tools])
         async with model_request_stream(
-            self.model,
-            messages,
-            model_settings=settings,
-            model_request_parameters=ModelRequestParameters(function_tools=[_to_definition(one) for one in tools]),
+            self.model, messages, model_settings=settings, model_request_parameters=parameters
         ) as stream:
             async for event in stream:
                 for item in decoder.decode(event):
                     yield item
             for item in decoder.finish():
                 yield item
-            reply.response = stream.get()
+            response = stream.get()
+        yield response
 
     async def complete(self, instructions: str, text: str, *, max_tokens: int = 0) -> ModelResponse:
         """Sends one request without tools and without a conversation; returns the whole response."""
         request = to_model([Message(role="system", content=instructions), Message(role="user", content=text)])
-        reply = ModelReply()
-        async with aclosing(self.ask(request, (), reply, max_tokens=max_tokens)) as items:
-            async for _ in items:
-                pass
-        assert reply.response is not None
-        return reply.response
+        async with aclosing(self.ask(request, (), max_tokens=max_tokens)) as items:
+            return [item async for item in items if isinstance(item, ModelResponse)][-1]
 
     async def complete_text(self, instructions: str, text: str, *, max_tokens: int = 0) -> str:
         """Like `complete`; returns the text alone."""
-        return strip_control(
-            text_of(from_response(await self.complete(instructions, text, max_tokens=max_tokens)))
-        ).strip()
+        return text_of(from_response(await self.complete(instructions, text, max_tokens=max_tokens))).strip()
 
 
 def open_client(
     load: Callable[[Lazy[Any]], Any],
     choice: ModelChoice,
     http: httpx2.AsyncClient,
-    *,
-    retries: int,
+    settings: Settings,
     first_wait: float,
-    max_tokens: int,
 ) -> ModelClient:
-    """Returns a client that talks to the chosen model through `http`."""
+    """Returns a client that talks to the chosen model through `http`.
+
+    first_wait: seconds before the first retry
+    """
     build_model: BuildModel = load(BUILDERS[choice.provider.protocol])
     model = build_model(choice, http, choice.key.reveal() or NO_KEY)
-    return ModelClient(model, choice, RetryPolicy(retries=retries, first_wait=first_wait), max_tokens=max_tokens)
+    retry_policy = RetryPolicy(retries=settings["model.retries"], first_wait=first_wait)
+    return ModelClient(model, choice, retry_policy, max_tokens=settings["model.max_tokens"])
 
 
-async def in_own_task(items: AsyncGenerator[Chunk | Progress, None]) -> AsyncGenerator[Chunk | Progress, None]:
+async def in_own_task(items: AsyncGenerator[ModelOutput, None]) -> AsyncGenerator[ModelOutput, None]:
     """Yields the same items, read by a task of their own: closing this generator cancels that task, and the
     cancellation closes the connection of every provider at once.
 
     Closed from outside, some providers' streams would stay open until the garbage collector finds them.
     """
-    queue: asyncio.Queue[Chunk | Progress | None] = asyncio.Queue()
+    queue: asyncio.Queue[ModelOutput | None] = asyncio.Queue()
 
     async def read_items() -> None:
         async with aclosing(items):
@@ -189,19 +172,13 @@ class StreamDecoder:
         self._text, self._thought = ControlStripper(), ControlStripper()
 
     def decode(self, event: ModelResponseStreamEvent) -> Iterator[Chunk | Progress]:
-        piece: object = None
-        if isinstance(event, PartStartEvent):
-            piece = event.part
-        elif isinstance(event, PartDeltaEvent):
-            piece = event.delta
-        if isinstance(piece, TextPart):
-            yield from _to_chunk(self._text.feed(piece.content))
-        elif isinstance(piece, TextPartDelta):
-            yield from _to_chunk(self._text.feed(piece.content_delta))
-        elif isinstance(piece, ThinkingPart):
-            yield from _to_thinking(self._thought.feed(piece.content))
-        elif isinstance(piece, ThinkingPartDelta):
-            yield from _to_thinking(self._thought.feed(piece.content_delta or ""))
+        match event:
+            case PartStartEvent(part=TextPart(content=text)) | PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+                yield from _to_chunk(self._text.feed(text))
+            case PartStartEvent(part=ThinkingPart(content=thought)):
+                yield from _to_thinking(self._thought.feed(thought))
+            case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str(thought))):
+                yield from _to_thinking(self._thought.feed(thought))
 
     def finish(self) -> Iterator[Chunk | Progress]:
         yield from _to_thinking(self._thought.end())

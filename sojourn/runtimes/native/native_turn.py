@@ -14,13 +14,12 @@ from sojourn.core.progress import CompactionDetail
 from sojourn.core.tasks import TaskGraph
 from sojourn.ports.runtime import Compaction, HistoryEntry, RuntimeOutput, SaveState, TurnInput
 from sojourn.runtimes.native.compaction import SUMMARISE, message_tokens, split_history, to_pages
-from sojourn.runtimes.native.loop import AgentLoop
+from sojourn.runtimes.native.loop import AgentLoop, limit_ratio
 from sojourn.runtimes.native.model_client import ModelClient
 from sojourn.runtimes.native.parallel_tasks import ParallelTasks, is_parallelisable
 from sojourn.runtimes.native.prompt import build_opening
 from sojourn.runtimes.native.translate import from_response
 from sojourn.runtimes.native.usage import UsageTotals
-from sojourn.text.ansi import strip_control
 from sojourn.text.codec import encode_value
 
 
@@ -38,7 +37,8 @@ class NativeTurn:
         self._history: tuple[HistoryEntry, ...] = self.turn.history
         self._summary, self._notes = "", list[str]()
         self._graph: TaskGraph | None = self.turn.graph
-        self._ratio = _token_ratio(self.turn.state)
+        measured = self.turn.state.get("ratio")  # by the last turn
+        self._ratio = limit_ratio(float(measured)) if isinstance(measured, int | float) else 1.0
 
     async def run(self) -> AsyncGenerator[RuntimeOutput, None]:
         self.turn.may_spend(0.0)
@@ -63,22 +63,19 @@ class NativeTurn:
 
     def _new_loop(self, opening: list[ModelMessage]) -> AgentLoop:
         return AgentLoop(
-            self.client,
-            self.turn,
-            opening,
-            self._usage,
+            client=self.client,
+            turn=self.turn,
+            opening=opening,
+            usage=self._usage,
             window=self.window,
             steps=self.steps,
-            make_room=self._make_room,
             ratio=self._ratio,
+            make_room=self._make_room,
         )
 
     def _new_task_loop(self, opening: list[ModelMessage]) -> AgentLoop:
         """A loop for one task of the request: it cannot be steered, and has no history to summarise."""
-        turn = replace(self.turn, steered=tuple)
-        return AgentLoop(
-            self.client, turn, opening, self._usage, window=self.window, steps=self.steps, ratio=self._ratio
-        )
+        return replace(self._new_loop(opening), turn=replace(self.turn, steered=tuple), make_room=None)
 
     def _state_to_save(self, loop: AgentLoop) -> Mapping[str, Json]:
         state: dict[str, Json] = {"model": self._usage.model, "window": self.window, "ratio": round(loop.ratio, 3)}
@@ -89,18 +86,16 @@ class NativeTurn:
     # making room
     async def _make_room(self, loop: AgentLoop, leave: float) -> AsyncGenerator[RuntimeOutput, None]:
         """Summarises the oldest part of the conversation; the rest begins with a message of the person."""
-        split = split_history(self._history, int(loop.room * leave / loop.ratio))
-        if not split.old:
+        old, newest = split_history(self._history, int(loop.room * leave / loop.ratio))
+        if not old:
             return
-        before = sum(message_tokens(past.message) for past in split.old)
-        yield Progress("compaction", CompactionDetail(status="started", messages=len(split.old), tokens=before))
-        self._summary = await self._summarise(split.old, int(loop.room * 0.6 / loop.ratio))
-        self._history = split.kept
+        before = sum(message_tokens(past.message) for past in old)
+        yield Progress("compaction", CompactionDetail(status="started", messages=len(old), tokens=before))
+        self._summary = await self._summarise(old, int(loop.room * 0.6 / loop.ratio))
+        self._history = newest
         loop.opening = await self._build_opening()
-        yield Compaction(seqs=tuple(past.seq for past in split.old), summary=self._summary)
-        yield Progress(
-            "compaction", CompactionDetail(status="completed", messages=len(split.old), left=loop.tokens_needed())
-        )
+        yield Compaction(seqs=tuple(past.seq for past in old), summary=self._summary)
+        yield Progress("compaction", CompactionDetail(status="completed", messages=len(old), left=loop.tokens_needed()))
 
     async def _summarise(self, old: tuple[HistoryEntry, ...], room: int) -> str:
         summary = self._summary
@@ -109,11 +104,5 @@ class NativeTurn:
             response = await self.client.complete(SUMMARISE, prompt)
             self._usage.add(response)
             self.turn.may_spend(self._usage.cost_usd or 0.0)
-            summary = strip_control(text_of(from_response(response))).strip() or summary
+            summary = text_of(from_response(response)).strip() or summary
         return summary
-
-
-def _token_ratio(state: Mapping[str, Json]) -> float:
-    """Returns the ratio of the model's token count to our estimate, as the last turn measured it."""
-    found = state.get("ratio")
-    return min(4.0, max(0.5, float(found))) if isinstance(found, int | float) else 1.0

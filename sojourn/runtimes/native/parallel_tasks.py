@@ -99,14 +99,10 @@ class ParallelTasks:
         before = [find_task(self.graph, id) for id in task.needs]
         found = "\n\n".join(f"What is known about “{one.title}”:\n{one.result}" for one in before)
         system = "\n\n".join(filter(None, [build_instructions(self.turn), render_context(self.turn.blocks)]))
-        asked = "\n\n".join(
-            filter(
-                None,
-                [
-                    f"The request was:\n{self.turn.said}",
-                    found,
-                    f"Others work on the other parts. Do only this one, and answer with what you found:\n{task.title}",
-                ],
-            )
-        )
-        return to_model([Message(role="system", content=system), Message(role="user", content=asked)])
+        parts = [
+            f"The request was:\n{self.turn.said}",
+            found,
+            f"Others work on the other parts. Do only this one, and answer with what you found:\n{task.title}",
+        ]
+        request = "\n\n".join(filter(None, parts))
+        return to_model([Message(role="system", content=system), Message(role="user", content=request)])

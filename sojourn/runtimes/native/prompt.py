@@ -15,7 +15,14 @@ from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import TurnInput
 from sojourn.runtimes.models.selection import ModelChoice
 from sojourn.runtimes.native.translate import repair_messages, to_model
-from sojourn.runtimes.prompt_text import inline_text, is_text, render_context, text_without_attachments, to_text_entries
+from sojourn.runtimes.prompt_text import (
+    describe_attachment,
+    inline_text,
+    is_text,
+    render_context,
+    text_without_attachments,
+    to_text_messages,
+)
 
 EXAMPLES_FOLLOW = (
     "[Examples of how tools were used in earlier work follow. None of this happened in this conversation.]"
@@ -68,7 +75,7 @@ def _history_messages(turn: TurnInput, history: Sequence[Message]) -> list[Messa
     talk = [message for message in history if message.role != "system"]
     if turn.tools or not any(message.role == "tool" or message.tool_calls for message in talk):
         return repair_messages(talk)
-    return [Message(role=one.role, content=one.text) for one in to_text_entries(talk)]
+    return to_text_messages(talk)
 
 
 def _summary_block(text: str) -> list[ContextBlock]:
@@ -123,11 +130,6 @@ async def _load_file(turn: TurnInput, one: Attachment) -> UserContent:
     if not shown or one.size > _MAX_ATTACHMENT_BYTES:
         return describe_attachment(one)
     return BinaryContent(data=await turn.read_attachment(one), media_type=one.media_type)
-
-
-def describe_attachment(one: Attachment) -> str:
-    """Names an attachment that is not sent, so that the model knows of it."""
-    return f"[attached, not shown: {one.name or 'a file'}, {one.media_type}, {one.size} bytes]"
 
 
 def _strip_attachments(message: Message) -> Message:

@@ -6,20 +6,19 @@ import random
 from dataclasses import dataclass
 
 import httpx2
-from pydantic_ai.exceptions import (
-    ModelAPIError,
-    ModelConnectionError,
-    ModelQuotaExceededError,
-    ModelRateLimitError,
-    ModelServerError,
-    ModelUnavailableError,
-)
+from pydantic_ai import exceptions as library
 
 from sojourn.runtimes.native.errors import is_timeout
 
 MAX_WAIT_SECONDS = 60.0  # a provider that asks for more is treated as unavailable for this turn
 MAX_BACKOFF_SECONDS = 30.0
-_TRANSIENT = (ModelRateLimitError, ModelUnavailableError, ModelServerError, ModelConnectionError, httpx2.ConnectError)
+_TRANSIENT = (
+    library.ModelRateLimitError,
+    library.ModelUnavailableError,
+    library.ModelServerError,
+    library.ModelConnectionError,
+    httpx2.ConnectError,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +32,7 @@ class RetryPolicy:
         """Returns the seconds to wait before attempt `attempt + 1`; None when the request is not retried."""
         if attempt > self.retries or not is_retryable(error):
             return None
-        requested = error.retry_after if isinstance(error, ModelAPIError) else None
+        requested = error.retry_after if isinstance(error, library.ModelAPIError) else None
         delay = self._backoff(attempt) if requested is None else max(0.0, requested)
         return delay if delay <= MAX_WAIT_SECONDS else None
 
@@ -44,4 +43,6 @@ class RetryPolicy:
 
 def is_retryable(error: Exception) -> bool:
     """True when the same request may succeed in a moment."""
-    return isinstance(error, _TRANSIENT) and not isinstance(error, ModelQuotaExceededError) and not is_timeout(error)
+    if isinstance(error, library.ModelQuotaExceededError) or is_timeout(error):
+        return False
+    return isinstance(error, _TRANSIENT)

@@ -15,9 +15,8 @@ from sojourn.core.settings import Settings
 from sojourn.lazy import Lazy
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, TurnInput
-from sojourn.runtimes.models.context_window import ASSUMED_TOKENS, probe_context_window
-from sojourn.runtimes.models.local_servers import USUAL_PORTS, chat_models, find_local_servers
-from sojourn.runtimes.models.model_list import list_models
+from sojourn.runtimes.models.local_servers import USUAL_PORTS, find_local_model
+from sojourn.runtimes.models.model_server import ASSUMED_WINDOW_TOKENS, list_chat_models, probe_context_window
 from sojourn.runtimes.models.selection import ModelChoice, choice_for_request, choice_from_settings
 
 if TYPE_CHECKING:  # the agent library takes a second to import: listing runtimes and models goes without it
@@ -72,7 +71,7 @@ class NativeRuntimeAdapter:
         if choice is None:
             raise BadConfig("No model is set up, and none was found on this machine.", hint=SETUP_HINT)
         if not choice.name:
-            choice = choice_for_request(choice, (await self._list_models(choice) or ("",))[0])
+            choice = choice_for_request(choice, (await list_chat_models(self._connections(), choice) or ("",))[0])
         if choice is None or not choice.name:
             raise BadConfig("model.name is not set, and the server does not list any model.", hint="Set model.name.")
         return choice
@@ -80,26 +79,15 @@ class NativeRuntimeAdapter:
     async def _detect(self) -> ModelChoice | None:
         at, choice = self._found
         if choice is None or time.monotonic() - at > _DETECTION_TTL_SECONDS:
-            servers = await find_local_servers(self._settings, self._usual)
-            choice = next((one for server in servers if (one := server.first_choice())), None)
+            choice = await find_local_model(self._settings, self._usual)
             self._found = (time.monotonic(), choice)
         return choice
-
-    async def _list_models(self, choice: ModelChoice) -> tuple[str, ...]:
-        return chat_models(await list_models(self._connections(), choice))
 
     async def _open_client(self, requested: str = "") -> ModelClient:
         choice = await self._choose(requested)
         open_client: Callable[..., ModelClient] = await asyncio.to_thread(self._load, CLIENT)
-        return await asyncio.to_thread(
-            open_client,
-            self._load,
-            choice,
-            self._connections(),
-            retries=self._settings["model.retries"],
-            first_wait=self._first_wait,
-            max_tokens=self._settings["model.max_tokens"],
-        )
+        http = self._connections()
+        return await asyncio.to_thread(open_client, self._load, choice, http, self._settings, self._first_wait)
 
     async def _context_window(self, client: ModelClient) -> int:
         if configured := self._settings["model.context_window"]:
@@ -111,7 +99,7 @@ class NativeRuntimeAdapter:
                 self._windows[key] = known
             else:  # a local server often runs a model with a smaller window than the model could have
                 probed = await probe_context_window(self._connections(), choice)
-                self._windows[key] = probed or known or ASSUMED_TOKENS
+                self._windows[key] = probed or known or ASSUMED_WINDOW_TOKENS
         return self._windows[key]
 
     # the port
@@ -119,7 +107,7 @@ class NativeRuntimeAdapter:
         try:
             async with asyncio.timeout(_READY_SECONDS):
                 choice = await self._choose()
-                models = await self._list_models(choice)
+                models = await list_chat_models(self._connections(), choice)
         except TimeoutError:
             return RuntimeStatus(ok=False, detail="The model server does not answer in time.", hint="Is it running?")
         except (BadConfig, KeyRefused, RuntimeUnreachable) as error:

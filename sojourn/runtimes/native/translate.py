@@ -57,9 +57,9 @@ def to_model(messages: Sequence[Message], files: Files | None = None) -> list[Mo
 
 def _response_parts(message: Message) -> list[ModelResponsePart]:
     text = text_of(message)
-    said: list[ModelResponsePart] = [TextPart(content=text)] if text else []
+    written: list[ModelResponsePart] = [TextPart(content=text)] if text else []
     return [
-        *said,
+        *written,
         *(ToolCallPart(tool_name=one.name, args=one.arguments, tool_call_id=one.id) for one in tool_calls_of(message)),
     ]
 
@@ -69,30 +69,18 @@ def _request_part(message: Message, files: Sequence[UserContent]) -> ModelReques
     if message.role == "user":
         return UserPromptPart(content=[text, *files] if files else text)
     if message.role == "tool":
-        return ToolReturnPart(
-            tool_name=message.tool_name or "tool", content=text, tool_call_id=message.tool_call_id or ""
-        )
+        name, call_id = message.tool_name or "tool", message.tool_call_id or ""
+        return ToolReturnPart(tool_name=name, content=text, tool_call_id=call_id)
     return SystemPromptPart(content=text) if message.role == "system" and text else None
-
-
-def from_model(messages: Iterable[ModelMessage]) -> list[Message]:
-    """Converts a conversation of the library to our messages."""
-    converted: list[Message] = []
-    for message in messages:
-        if isinstance(message, ModelResponse):
-            converted.append(from_response(message))
-        else:
-            converted.extend(row for part in message.parts if (row := _to_message(part)) is not None)
-    return converted
 
 
 def from_response(response: ModelResponse, **fields: object) -> Message:
     """Converts a response: text without terminal escapes, tool calls, reasoning. `fields` set fields of Message."""
-    said = "".join(part.content for part in response.parts if isinstance(part, TextPart))
+    text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
     thought = "".join(part.content for part in response.parts if isinstance(part, ThinkingPart))
     found = [part for part in response.parts if isinstance(part, ToolCallPart)]
     return replace(
-        assistant(strip_control(said) or None, [to_tool_call(part) for part in found]),
+        assistant(strip_control(text) or None, [to_tool_call(part) for part in found]),
         finish_reason=response.finish_reason,
         token_count=response.usage.output_tokens or None,
         reasoning=strip_control(thought) or None,
@@ -106,20 +94,6 @@ def to_tool_call(part: ToolCallPart) -> ToolCall:
     return ToolCall(id=part.tool_call_id, name=part.tool_name, arguments=arguments or "{}")
 
 
-def _to_message(part: ModelRequestPart) -> Message | None:
-    if isinstance(part, SystemPromptPart):
-        return Message(role="system", content=part.content)
-    if isinstance(part, UserPromptPart):
-        words = (
-            [part.content] if isinstance(part.content, str) else [one for one in part.content if isinstance(one, str)]
-        )
-        return Message(role="user", content="\n".join(words))
-    if isinstance(part, ToolReturnPart):
-        call = ToolCall(id=part.tool_call_id, name=part.tool_name)
-        return tool_result(call, part.model_response_str())
-    return None  # a kind of a later library version
-
-
 def repair_messages(messages: Iterable[Message]) -> list[Message]:
     """Returns the conversation in a form every provider accepts: calls and results paired, valid ids and names."""
     repaired: list[Message] = []
@@ -127,14 +101,16 @@ def repair_messages(messages: Iterable[Message]) -> list[Message]:
     for number, message in enumerate(messages):
         if message.role == "tool":
             at = _find_call(message, waiting)
-            repaired.append(_orphan_to_note(message) if at is None else _pair_result(message, waiting.pop(at)[1]))
+            if at is None:
+                repaired.append(_orphan_to_note(message))
+            else:
+                _, call = waiting.pop(at)
+                repaired.append(replace(message, tool_call_id=call.id, tool_name=call.name))
             continue
         repaired += [tool_result(call, NO_RESULT) for _, call in waiting]
         waiting = []
-        if message.role == "assistant" and tool_calls_of(message):
-            waiting = [
-                (one.id, _with_valid_id(one, f"{number}_{nth}")) for nth, one in enumerate(tool_calls_of(message))
-            ]
+        if message.role == "assistant" and (calls := tool_calls_of(message)):
+            waiting = [(one.id, _with_valid_id(one, f"{number}_{nth}")) for nth, one in enumerate(calls)]
             message = replace(message, tool_calls=dump_calls([call for _, call in waiting]))
         repaired.append(message)
     return repaired + [tool_result(call, NO_RESULT) for _, call in waiting]
@@ -146,10 +122,6 @@ def _find_call(message: Message, waiting: Sequence[tuple[str, ToolCall]]) -> int
         if id == wanted and (wanted or not message.tool_name or message.tool_name == call.name):
             return at
     return None
-
-
-def _pair_result(message: Message, call: ToolCall) -> Message:
-    return replace(message, tool_call_id=call.id, tool_name=call.name)
 
 
 def _orphan_to_note(message: Message) -> Message:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from pydantic_ai.messages import ModelResponse
 
@@ -43,18 +43,10 @@ class UsageTotals:
 
     def to_usage(self, window: int) -> Mapping[str, Json]:
         """Returns the `usage` of the `done` event. `cost_usd` is None unless every request has a price."""
-        return {
-            "model": self.model,
-            "requests": self.requests,
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "cache_read_tokens": self.cache_read_tokens,
-            "cache_write_tokens": self.cache_write_tokens,
-            "tool_calls": self.tool_calls,
-            "cost_usd": None if self.unpriced or self.cost_usd is None else round(self.cost_usd, 8),
-            "context_tokens": self.context_tokens,
-            "context_window": window,
-        }
+        usage: dict[str, Json] = {**asdict(self), "context_window": window}
+        if usage.pop("unpriced") or self.cost_usd is None:
+            return {**usage, "cost_usd": None}
+        return {**usage, "cost_usd": round(self.cost_usd, 8)}
 
 
 def price_of(response: ModelResponse) -> float | None:

@@ -125,10 +125,10 @@ class OfflineActions:
 
     async def search_sessions(self, words: Sequence[str], *, max_queries: int = 4) -> list[re.Match[str]]:
         """Searches past sessions for all the words, then without the shortest; messages come before tool output."""
-        remaining, said = list(words)[:_MAX_QUERY_WORDS], " ".join(self._output.turn.said.split())
+        remaining, request = list(words)[:_MAX_QUERY_WORDS], " ".join(self._output.turn.said.split())
         for _ in range(min(max_queries, len(remaining))):
             outcome = await self._output.call_tool("session_search", query=" ".join(remaining), limit=_MAX_ITEMS + 5)
-            mentions = [one for one in _MENTION.finditer(outcome.text) if one["text"] != said and not is_search(one)]
+            mentions = [one for one in _MENTION.finditer(outcome.text) if one["text"] != request and not is_search(one)]
             if mentions or not outcome.ok:
                 return sorted(mentions, key=is_tool_output)[:_MAX_ITEMS]
             remaining.remove(min(remaining, key=len))

@@ -53,9 +53,9 @@ def is_chinese(text: str) -> bool:
     return bool(_CJK.search(text))
 
 
-def parse_intent(said: str) -> Intent:
+def parse_intent(request: str) -> Intent:
     """Returns the intent of a request; ignores politeness and closing punctuation. No rule matches: kind "free"."""
-    whole = said.strip()
+    whole = request.strip()
     if not whole:
         return Intent(kind="nothing")
     if whole[0] in "!$" and _unquote(whole[1:]):

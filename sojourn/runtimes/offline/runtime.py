@@ -16,8 +16,7 @@ from sojourn.core.settings import Settings
 from sojourn.lazy import Lazy
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, TurnInput
-from sojourn.runtimes.models.local_servers import USUAL_PORTS, find_local_servers
-from sojourn.runtimes.models.selection import ModelChoice
+from sojourn.runtimes.models.local_servers import USUAL_PORTS, find_local_model
 from sojourn.runtimes.offline.actions import OfflineActions
 from sojourn.runtimes.offline.intents import is_chinese, parse_intent, topic_words
 from sojourn.runtimes.offline.small_model import TokenUsage, find_model_file, write_answer
@@ -45,17 +44,12 @@ class OfflineRuntime:
         self._file = find_model_file(settings)
         self._model: LlamaEngine | None = None
 
-    async def _detect_model(self) -> ModelChoice | None:
-        """Returns the first model of a server on this machine, if one answers."""
-        servers = await find_local_servers(self._settings, self._usual)
-        return next((choice for server in servers if (choice := server.first_choice())), None)
-
     async def _render_offer(self, chinese: bool) -> str:
-        choice = await self._detect_model()
+        choice = await find_local_model(self._settings, self._usual)
         return render_reply("offer", chinese, server=choice.provider.label, model=choice.name) if choice else ""
 
     async def ready(self) -> RuntimeStatus:
-        choice = await self._detect_model()
+        choice = await find_local_model(self._settings, self._usual)
         hint = "" if self._file else "For free text, install the small model or start Ollama (docs/how-to/models.md)."
         if choice is not None:
             hint = f"{choice.provider.label} is running here with {choice.name}: use the runtime `native` for it."
@@ -69,15 +63,14 @@ class OfflineRuntime:
         async with aclosing(output.stream(self._answer(output, used))) as items:
             async for item in items:
                 yield item
-        yield Done(
-            usage={
-                "model": self._file.label if used and self._file else RULES,
-                "requests": len(used),
-                "input_tokens": sum(one.input_tokens for one in used),
-                "output_tokens": sum(one.output_tokens for one in used),
-                "cost_usd": None,
-            }
-        )
+        usage = {
+            "model": self._file.label if used and self._file else RULES,
+            "requests": len(used),
+            "input_tokens": sum(one.input_tokens for one in used),
+            "output_tokens": sum(one.output_tokens for one in used),
+            "cost_usd": None,
+        }
+        yield Done(usage=usage)
 
     async def _answer(self, output: OfflineOutput, used: list[TokenUsage]) -> None:
         if output.turn.internal:

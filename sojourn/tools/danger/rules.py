@@ -1,19 +1,20 @@
-"""Rules for commands that are always asked about, whatever was allowed before: the table `rules.toml`, applied.
+"""Rules for commands and Python code that are always asked about: the table `rules.toml`, applied.
 
 `text/shell.py` reads the line as a shell does, so quotes, `$IFS` and the like do not hide anything; `wrappers.py`
-looks through programs that start others (sudo, xargs, sh -c, find -exec …). This catches accidents and a misled model;
+looks through programs that start others (sudo, xargs, sh -c, find -exec …). Python is judged by its syntax tree: the
+folders it deletes, and the commands it starts. This catches accidents and a misled model;
 it is no security boundary: a program that may run can do harm in ways no table knows.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.text.shell import UNKNOWN, Command, Script, parse_script
-from sojourn.tools.danger.python import find_python_dangers
 from sojourn.tools.danger.wrappers import SHELLS, list_started_commands
 from sojourn.tools.sensitive_paths import RUNS_LATER, SECRET, PathRules, find_reason
 
@@ -33,6 +34,7 @@ REBUILDABLE = re.compile(  # what a build makes again: deleting it is no loss
 )
 _DELETES_TREE = "deletes folders with everything in them"
 _HIDDEN = "is written so that it cannot be checked"
+_READS_SECRETS = "reads keys or passwords"
 _RUNS_OUTPUT = "runs what another command puts out"
 _SHORT_OPTIONS = re.compile(r"-[A-Za-z]{2,}")
 _LONG_OPTIONS = frozenset({"find", "fd", "fdfind", "dd", "tar", "gpg", "openssl", "java", "terraform", "tofu", "gdb"})
@@ -42,6 +44,15 @@ _OUTPUT_OPTION = re.compile(r"-\w*[oO]|--output(-document)?")
 _RISKY_VARIABLES = re.compile(
     r"LD_\w+|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PYTHONSTARTUP|PERL5OPT|NODE_OPTIONS|GIT_\w*(?:SSH|EDITOR|PAGER)\w*|IFS"
 )
+_PYTHON_STARTS_PROGRAM = re.compile(
+    r"os\.(?:system|popen|exec\w*|spawn\w*)|(?:subprocess\.)?(?:run|Popen|call|check_output|check_call|getoutput)"
+    r"|subprocess\.getstatusoutput|pty\.spawn|system|popen|asyncio\.create_subprocess_\w+"
+)
+_PYTHON_DELETES = re.compile(r"(?:shutil\.)?rmtree|os\.removedirs")
+_PYTHON_DECODES = re.compile(
+    r"b64decode|a85decode|decompress|fromhex|unhexlify|urlopen|requests\.|httpx\.|codecs\.decode"
+)
+_PYTHON_LOW_LEVEL = re.compile(r"os\.(?:dup2|setuid|fork|forkpty)|pty\.spawn|ctypes\.\w+")
 _BOMB = re.compile(r"(?:^|[;&|{\s])([\w:.-]+)\s*\(\)\s*\{[^}]*?\1\s*\|\s*\1\s*&")
 _ENDLESS = re.compile(r"(?:while\s+(?:true|:|\[\s*1\s*\]|1)|for\s*\(\(;;\)\))\s*;?\s*do\b[^\n]*[^&]&\s*;?\s*done")
 MAX_COMMAND_CHARS = 200_000
@@ -81,7 +92,7 @@ RULES = parse_rules(Path(__file__).with_name("rules.toml").read_text("utf-8"))
 
 
 def find_dangers(command: str) -> list[str]:
-    """The reasons why a command line is always asked about; none when it is not."""
+    """Lists the reasons why a command line is always asked about; none when it is not."""
     if len(command) > MAX_COMMAND_CHARS:
         return ["is too long to be checked"]
     found: dict[str, None] = {}
@@ -95,8 +106,18 @@ def find_dangers(command: str) -> list[str]:
 
 
 def find_code_dangers(code: str) -> list[str]:
-    """The reasons why Python code is always asked about; none when it is not."""
-    return find_python_dangers(code, find_dangers)
+    """Lists the reasons why Python code is always asked about; none when it is not."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []  # Python will not run it either
+    found: dict[str, None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            found.update(dict.fromkeys(_call_dangers(node)))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _is_secret_path(node.value):
+            found[_READS_SECRETS] = None
+    return list(found)
 
 
 def _collect(script: Script, found: dict[str, None], depth: int) -> None:
@@ -115,7 +136,7 @@ def _collect(script: Script, found: dict[str, None], depth: int) -> None:
 
 
 def _command_dangers(command: Command) -> list[str]:
-    """The dangers of one program with its arguments."""
+    """Lists the dangers of one program with its arguments."""
     found = [why for operator, target in command.redirects if (why := _redirect_danger(operator, target))]
     found += [
         f"sets {name}, which changes what other programs do"
@@ -132,12 +153,11 @@ def _command_dangers(command: Command) -> list[str]:
         _runs_piped_program(command) or UNKNOWN in " ".join(words[:2])
     ):
         found.append(_RUNS_OUTPUT)
-    if re.fullmatch(r"(?:python|pypy)[\d.]*", name) and "-c" in words[:-1]:
-        found += find_code_dangers(words[words.index("-c") + 1])
-    elif re.fullmatch(r"(?:python|pypy)[\d.]*", name) and command.stdin_text:
-        found += find_code_dangers(command.stdin_text)
+    if re.fullmatch(r"(?:python|pypy)[\d.]*", name):
+        code = words[words.index("-c") + 1] if "-c" in words[:-1] else command.stdin_text
+        found += find_code_dangers(code)
     if any(special_reason(SECRET, word) for word in words):
-        found.append("reads keys or passwords")
+        found.append(_READS_SECRETS)
     return found
 
 
@@ -157,7 +177,7 @@ def _table_dangers(name: str, words: list[str]) -> list[str]:
 
 
 def _canonical_arguments(name: str, words: list[str]) -> str:
-    """The arguments as the table matches them. A word with spaces stays one word: a message is not an option."""
+    """Renders arguments as the table matches them. A word with spaces stays one word: a message is not an option."""
     apart = name not in _LONG_OPTIONS
     shown = [
         " ".join(f"-{letter}" for letter in word[1:])
@@ -169,7 +189,7 @@ def _canonical_arguments(name: str, words: list[str]) -> str:
 
 
 def _runs_piped_program(command: Command) -> bool:
-    """Whether an interpreter gets its program from a pipe."""
+    """True when an interpreter gets its program from a pipe."""
     own = [word for word in command.words[1:] if not word.startswith("-") or word == "-"]
     has_program = any(word in ("-c", "-e", "-m", "--version") for word in command.words[1:])
     return command.piped and not has_program and (not own or own[0] == "-" or own[0].startswith("/dev/"))
@@ -179,7 +199,7 @@ def _redirect_danger(operator: str, target: str) -> str:
     if target.startswith(("/dev/tcp/", "/dev/udp/")):
         return "opens a bare connection"
     if operator in ("<", "<&"):
-        return "reads keys or passwords" if special_reason(SECRET, target) else ""
+        return _READS_SECRETS if special_reason(SECRET, target) else ""
     if re.match(DEVICE, target):
         return "writes over a device"
     if re.match(SYSTEM, target):
@@ -188,13 +208,13 @@ def _redirect_danger(operator: str, target: str) -> str:
 
 
 def special_reason(table: PathRules, word: str) -> str:
-    """The special_reason reason of a table of paths that matches a word."""
+    """Returns the reason of the first path rule that fits a word of a command; empty when none does."""
     seen = word if word.startswith("/") else "/" + word.rpartition("=")[2].lstrip("@").removeprefix("~/")
     return find_reason(table, seen)
 
 
 def _executed_files(command: Command) -> set[str]:
-    """The names of the files a command executes: itself, or those an interpreter or `chmod +x` gets."""
+    """Returns the names of the files a command executes: itself, or those an interpreter or `chmod +x` gets."""
     if not command.words:
         return set()
     name = command.words[0].rpartition("/")[2]
@@ -203,7 +223,7 @@ def _executed_files(command: Command) -> set[str]:
 
 
 def _written_files(command: Command) -> set[str]:
-    """The names of files a command writes or fetches."""
+    """Returns the names of files a command writes or fetches."""
     words = command.words
     named = [target for operator, target in command.redirects if operator.startswith((">", "&>"))]
     name = words[0].rpartition("/")[2] if words else ""
@@ -213,3 +233,38 @@ def _written_files(command: Command) -> set[str]:
     elif name == "tee":
         named += words[1:]
     return {one.rstrip("/").rpartition("/")[2] for one in named if not one.startswith("-")} - {"", "null"}
+
+
+def _call_dangers(call: ast.Call) -> list[str]:
+    called = ast.unparse(call.func)
+    if _PYTHON_DELETES.fullmatch(called):
+        return [_DELETES_TREE]
+    if _PYTHON_LOW_LEVEL.fullmatch(called):
+        return ["works on processes or memory directly"]
+    if called in ("exec", "eval", "__import__") and call.args and not isinstance(call.args[0], ast.Constant):
+        return [_RUNS_OUTPUT] if _PYTHON_DECODES.search(ast.unparse(call)) else []
+    if called in ("os.kill", "os.killpg") and call.args and ast.unparse(call.args[0]) in ("-1", "0", "1"):
+        return ["ends every process there is"]
+    if _PYTHON_STARTS_PROGRAM.fullmatch(called) and call.args:
+        return find_dangers(_command_line(call.args))
+    return []
+
+
+def _command_line(arguments: list[ast.expr]) -> str:
+    """Renders the command line a call would start, each word quoted; an argument that is no literal is UNKNOWN."""
+    first = arguments[0]
+    if isinstance(first, ast.Constant) and isinstance(first.value, str) and len(arguments) == 1:
+        return first.value
+    words = first.elts if isinstance(first, (ast.List, ast.Tuple)) else arguments
+    return " ".join(_quote(word) for word in words)
+
+
+def _quote(word: ast.expr) -> str:
+    if isinstance(word, ast.Constant) and isinstance(word.value, str):
+        return "'" + word.value.replace("'", "'\\''") + "'"
+    return f"x{UNKNOWN}/x" if not isinstance(word, (ast.List, ast.Tuple)) else " ".join(map(_quote, word.elts))
+
+
+def _is_secret_path(text: str) -> bool:
+    seen = text if text.startswith("/") else "/" + text.removeprefix("~/")
+    return len(text) < 300 and find_reason(SECRET, seen) != ""

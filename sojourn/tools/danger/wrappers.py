@@ -23,7 +23,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 
 
 def list_started_commands(command: Command) -> Iterator[Command | str]:
-    """The commands that a wrapper starts, in words or as a text for a shell."""
+    """Yields the commands that a wrapper starts, in words or as a text for a shell."""
     if not command.words:
         return
     name, rest = command.words[0].rpartition("/")[2], command.words[1:]

@@ -1,11 +1,10 @@
-"""Hub of all MCP servers, in a thread with its own event loop: tools are listed where nothing can be
-awaited, and called from whichever loop a turn runs in. What a server offers is remembered in `<home>/mcp/`, so that
-it is started only when one of its tools is used (or when its configuration changed)."""
+"""Hub of all MCP servers, in a thread with its own event loop: tools are listed where nothing can be awaited, and
+called from any event loop. The tools of a server are cached in `<home>/mcp/`, so that it is started only when one of
+them is used, or when its configuration has changed."""
 
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import hashlib
 import json
 import logging
@@ -46,18 +45,7 @@ class McpHub:
             except SojournError as error:
                 self._report(name, error)
                 continue
-            self._connections[name] = self._build_in_hub(McpConnection, server, self._home / "logs" / f"mcp-{name}.log")
-
-    def _build_in_hub(self, build: Any, *arguments: Any) -> Any:
-        """Calls `build` in the thread of the hub's event loop."""
-
-        async def inside() -> Any:
-            return build(*arguments)
-
-        return self._run_and_wait(inside())
-
-    def _run_and_wait(self, what: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(what, self._loop).result()
+            self._connections[name] = McpConnection(server, self._home / "logs" / f"mcp-{name}.log")
 
     async def _run_in_hub(self, what: Coroutine[Any, Any, T]) -> T:
         """Awaits a coroutine of the hub's loop from another loop; cancelling cancels both."""
@@ -68,37 +56,29 @@ class McpHub:
         self.problems[name] = error
 
     def tools(self) -> list[Tool]:
-        """The tools of all servers that work, and for each of the others one that says why it does not."""
+        """Builds the tools of all servers that work, and for each of the others one that says why it does not."""
         with self._lock:
-            unknown = [
-                connection
+            answers = {
+                name: asyncio.run_coroutine_threadsafe(connection.tools(), self._loop)
                 for name, connection in self._connections.items()
-                if not self._load_listing(connection.server)
-            ]
-            asked = {
-                connection.server.name: asyncio.run_coroutine_threadsafe(connection.tools(), self._loop)
-                for connection in unknown
-                if connection.server.name not in self.problems
+                if name not in self.problems and not self._load_listing(connection.server)
             }
-            for name, answer in asked.items():
-                self._record_answer(name, answer)
-        made = [tool for name in self._listings for tool in self._build_tools(name)]
-        return made + [self._build_retry_tool(name) for name in self.problems]
-
-    def _record_answer(self, name: str, answer: concurrent.futures.Future[list[dict[str, Json]]]) -> None:
-        try:
-            self._record_listing(self._connections[name].server, answer.result())
-        except SojournError as error:
-            self._report(name, error)
+            for name, answer in answers.items():
+                try:
+                    self._record_listing(self._connections[name].server, answer.result())
+                except SojournError as error:
+                    self._report(name, error)
+        working = [tool for name in self._listings for tool in self._build_tools(name)]
+        return working + [self._build_retry_tool(name) for name in self.problems]
 
     def _load_listing(self, server: McpServer) -> bool:
         if server.name in self._listings:
             return True
         try:
-            kept = json.loads(self._listing_file(server).read_text("utf-8"))
-            if kept["fingerprint"] != server.fingerprint:
+            cached = json.loads(self._listing_file(server).read_text("utf-8"))
+            if cached["fingerprint"] != server.fingerprint:
                 return False
-            self._listings[server.name] = kept["tools"]
+            self._listings[server.name] = cached["tools"]
         except (OSError, ValueError, KeyError, TypeError):
             return False  # never listed, or no longer readable: it is asked
         return True
@@ -149,10 +129,11 @@ class McpHub:
         if name in self._refreshed:
             return
         self._refreshed.add(name)
-        answer = asyncio.run_coroutine_threadsafe(connection.tools(), self._loop)
-        answer.add_done_callback(
-            lambda done: self._save_listing(connection.server, done.result()) if _has_succeeded(done) else None
-        )
+
+        async def refresh() -> None:
+            self._save_listing(connection.server, await connection.tools())
+
+        asyncio.run_coroutine_threadsafe(refresh(), self._loop)  # if it fails, the old listing stays
 
     def _build_retry_tool(self, name: str) -> Tool:
         error = self.problems[name]
@@ -184,12 +165,8 @@ class McpHub:
             self._loop.close()
 
 
-def _has_succeeded(done: concurrent.futures.Future[Any]) -> bool:
-    return not done.cancelled() and done.exception() is None
-
-
 def tool_name(server: str, tool: str, taken: set[str]) -> str:
-    """`mcp_<server>_<tool>` in letters every provider takes; what is too long or taken gets a number."""
+    """Returns `mcp_<server>_<tool>` in letters every provider takes; a name too long or taken gets a hash."""
     name = re.sub(r"[^A-Za-z0-9_-]", "_", f"mcp_{server}_{tool}")
     if len(name) > MAX_NAME_CHARS or name in taken:
         name = f"{name[: MAX_NAME_CHARS - 9]}_{hashlib.sha256(tool.encode()).hexdigest()[:8]}"

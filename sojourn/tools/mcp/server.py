@@ -29,6 +29,7 @@ from sojourn.processes import GRACE_SECONDS, Watch, start
 
 SERVER_KEYS = {"command", "args", "env", "cwd", "url", "headers", "trusted", "seconds"}
 MAX_PAGES = 50  # of a listing
+_CONNECTION_ERRORS = (OSError, httpx2.HTTPError, anyio.ClosedResourceError, anyio.BrokenResourceError, ExceptionGroup)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +49,12 @@ class McpServer:
     @property
     def fingerprint(self) -> str:
         """Changes with the configuration; what was listed for another one is not used."""
-        return hashlib.sha256(
-            json.dumps([self.command, self.args, dict(self.env), self.cwd, self.url]).encode()
-        ).hexdigest()
+        configuration = json.dumps([self.command, self.args, dict(self.env), self.cwd, self.url])
+        return hashlib.sha256(configuration.encode()).hexdigest()
 
 
 def parse_server(name: str, table: Any, seconds: float) -> McpServer:
-    """A server's table, checked. BadConfig."""
+    """Parses the table of a server. BadConfig."""
     where = f"[plugins.mcp.servers.{name}]"
     if not isinstance(table, Mapping) or not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
         raise BadConfig(
@@ -92,7 +92,7 @@ class McpConnection:
         self._stop = asyncio.Event()
 
     async def tools(self) -> list[dict[str, Json]]:
-        """What the server offers now. PlatformDown."""
+        """Lists the tools that the server offers now. PlatformDown."""
         listed: list[dict[str, Json]] = []
         async with self._connected(self.server.seconds) as client:
             cursor: str | None = None
@@ -105,19 +105,18 @@ class McpConnection:
         return listed
 
     async def call(self, tool: str, arguments: Mapping[str, Json], seconds: float) -> tuple[str, bool]:
-        """What the tool says, and whether it worked. PlatformDown."""
+        """Calls a tool; returns its output, and whether it worked. PlatformDown."""
         async with self._connected(seconds) as client:
-            told = await client.call_tool(tool, dict(arguments))
-        text = "\n".join(
-            _render_block(one.model_dump(mode="json", by_alias=True, exclude_none=True)) for one in told.content
-        )
-        if not text and told.structured_content is not None:
-            text = json.dumps(told.structured_content, ensure_ascii=False, indent=1)
-        return text or "(no words)", not told.is_error
+            answer = await client.call_tool(tool, dict(arguments))
+        blocks = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in answer.content]
+        text = "\n".join(map(_render_block, blocks))
+        if not text and answer.structured_content is not None:
+            text = json.dumps(answer.structured_content, ensure_ascii=False, indent=1)
+        return text or "(no output)", not answer.is_error
 
     @asynccontextmanager
     async def _connected(self, seconds: float) -> AsyncIterator[Client]:
-        """An open connection, for a while. What goes wrong is said in our words, and the line opened anew next time."""
+        """Yields an open connection for a while; translates its errors, after which it is opened again."""
         name = self.server.name
         try:
             async with asyncio.timeout(seconds):
@@ -132,13 +131,7 @@ class McpConnection:
                 await self.close()
                 raise PlatformDown(f'The MCP server "{name}" has ended: {error}.', hint=self._log_tail()) from error
             raise SojournError(f'The MCP server "{name}" refused: {error}.', hint="Correct the call.") from error
-        except (
-            OSError,
-            httpx2.HTTPError,
-            anyio.ClosedResourceError,
-            anyio.BrokenResourceError,
-            ExceptionGroup,
-        ) as error:
+        except _CONNECTION_ERRORS as error:
             await self.close()
             raise PlatformDown(
                 f'The MCP server "{name}" cannot be used: {_root_message(error)}.', hint=self._log_tail()
@@ -186,10 +179,12 @@ class McpConnection:
 
     def _log_tail(self) -> str:
         try:
-            said = self._log.read_text("utf-8", "replace").strip().splitlines()[-3:]
+            lines = self._log.read_text("utf-8", "replace").strip().splitlines()[-3:]
         except OSError:
-            said = []
-        return "Its last words: " + " / ".join(said)[-500:] if said else "Check [plugins.mcp.servers] in config.toml."
+            lines = []
+        if not lines:
+            return "Check [plugins.mcp.servers] in config.toml."
+        return "Its last output: " + " / ".join(lines)[-500:]
 
 
 @asynccontextmanager
@@ -243,7 +238,7 @@ def _parse_message(line: bytes) -> SessionMessage | Exception:
 
 
 def _root_message(error: BaseException) -> str:
-    """The first thing that went wrong; task groups wrap it several times."""
+    """Returns the message of the first error; task groups wrap it several times."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__

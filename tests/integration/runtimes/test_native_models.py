@@ -8,8 +8,8 @@ import pytest
 
 from sojourn.core.errors import BadConfig
 from sojourn.plugins import Registry
-from sojourn.runtimes.models.context_window import OLLAMA_DEFAULT_TOKENS, probe_context_window
-from sojourn.runtimes.models.local_servers import find_local_servers
+from sojourn.runtimes.models.local_servers import find_local_model
+from sojourn.runtimes.models.model_server import OLLAMA_DEFAULT_TOKENS, probe_context_window
 from sojourn.runtimes.models.selection import PROVIDERS, ModelChoice, choice_for_request, choice_from_settings
 from sojourn.runtimes.native.runtime import NativeRuntimeAdapter
 from sojourn.testing.model_script import Refuse, Say
@@ -86,20 +86,21 @@ async def test_a_local_server_is_found_and_used(ollama: ModelServer):
 
 
 async def test_nothing_is_looked_for_when_that_is_switched_off(ollama: ModelServer):
-    assert await find_local_servers(settings(model__detect=False), ((port(ollama), "ollama"),)) == []
+    assert await find_local_model(settings(model__detect=False), ((port(ollama), "ollama"),)) is None
 
 
 async def test_other_programs_on_such_a_port_are_left_alone():
     with ModelServer() as other:
         other.answers["/v1/models"] = {"hello": "world"}
-        assert await find_local_servers(settings(model__detect=True), ((port(other), "vllm"),)) == []
+        assert await find_local_model(settings(model__detect=True), ((port(other), "vllm"),)) is None
         other.answers["/v1/models"] = {"data": [{"id": "offline", "owned_by": "sojourn"}]}
-        assert await find_local_servers(settings(model__detect=True), ((port(other), "vllm"),)) == []
+        assert await find_local_model(settings(model__detect=True), ((port(other), "vllm"),)) is None
 
 
 async def test_a_server_is_known_by_what_it_says_not_by_its_port(ollama: ModelServer):
     ollama.answers["/v1/models"] = {"data": [{"id": "m", "owned_by": "vllm"}]}
-    [found] = await find_local_servers(settings(model__detect=True), ((port(ollama), "llamacpp"),))
+    found = await find_local_model(settings(model__detect=True), ((port(ollama), "llamacpp"),))
+    assert found is not None
     assert found.provider.name == "vllm"
 
 

@@ -11,31 +11,31 @@ from sojourn.core.sessions import Principal, SessionId
 from sojourn.core.tasks import Task, TaskGraph
 from sojourn.ports.context import ContextBlock
 from sojourn.runtimes.hermes.run import build_run_request, to_memory_scope, to_session_name
-from sojourn.runtimes.prompt_text import TextEntry, render_context, to_text_entries
+from sojourn.runtimes.prompt_text import render_context, to_text_messages
 from sojourn.testing.turn_runner import make_history, make_turn_input
 
 
 def test_tool_calls_and_results_are_retold_in_full() -> None:
     call = ToolCall(id="c1", name="look_up", arguments='{"word": "one"}')
     long = "x" * 100_000
-    told = to_text_entries([user("Go."), assistant("I look.", [call]), tool_result(call, long), assistant("Found.")])
+    told = to_text_messages([user("Go."), assistant("I look.", [call]), tool_result(call, long), assistant("Found.")])
     assert [one.role for one in told] == ["user", "assistant"]
-    assert told[1].text == f'I look.\n[used look_up with {{"word": "one"}}]\n\n[result of look_up]\n{long}\n\nFound.'
+    assert told[1].content == f'I look.\n[used look_up with {{"word": "one"}}]\n\n[result of look_up]\n{long}\n\nFound.'
 
 
 def test_roles_take_turns_whatever_the_transcript_has() -> None:
     summary = Message(role="system", content="They talked about dogs.")
-    told = to_text_entries([summary, user("One."), user("Two."), assistant(None), assistant("A."), assistant("B.")])
+    told = to_text_messages([summary, user("One."), user("Two."), assistant(None), assistant("A."), assistant("B.")])
     assert told == [
-        TextEntry("user", "[note]\nThey talked about dogs.\n\nOne.\n\nTwo."),
-        TextEntry("assistant", "A.\n\nB."),
+        Message(role="user", content="[note]\nThey talked about dogs.\n\nOne.\n\nTwo."),
+        Message(role="assistant", content="A.\n\nB."),
     ]
 
 
 def test_what_was_attached_before_is_named() -> None:
     picture = Attachment(hash="h", media_type="image/png", name="dog.png", size=4)
-    [told] = to_text_entries([user_message("Look.", (picture,))])
-    assert told.text == "Look.\n[attached: dog.png, image/png, 4 bytes]"
+    [told] = to_text_messages([user_message("Look.", (picture,))])
+    assert told.content == "Look.\n[attached, not shown: dog.png, image/png, 4 bytes]"
 
 
 def test_each_part_of_the_context_says_where_it_comes_from_and_why() -> None:
@@ -94,4 +94,4 @@ async def test_only_an_attachment_is_something_said() -> None:
 async def test_text_that_is_none_is_named_instead() -> None:
     note = Attachment(hash="h", media_type="text/plain", name="a.txt", size=2)
     body = await build_run_request(make_turn_input("See.", attachments=(note,), files={"h": b"\xff\xfe"}))
-    assert body["input"] == "See.\n\n[attached: a.txt, text/plain, 2 bytes]"
+    assert body["input"] == "See.\n\n[attached, not shown: a.txt, text/plain, 2 bytes]"

@@ -16,14 +16,14 @@ TALK = make_history(
 
 
 def test_what_is_kept_begins_with_something_a_person_said():
-    found = split_history(TALK, 60)
-    assert [one.seq for one in found.old] == [1, 2, 3]
-    assert found.kept[0].message.role == "user"
+    old, newest = split_history(TALK, 60)
+    assert [one.seq for one in old] == [1, 2, 3]
+    assert newest[0].message.role == "user"
 
 
 def test_what_fits_stays_and_what_cannot_be_cut_goes_whole():
-    assert split_history(TALK, 10_000).old == ()
-    assert split_history(TALK, 1).kept == ()
+    assert split_history(TALK, 10_000)[0] == ()
+    assert split_history(TALK, 1)[1] == ()
 
 
 @given(st.lists(st.sampled_from(["user", "assistant", "tool"]), max_size=12), st.integers(0, 400))
@@ -34,9 +34,9 @@ def test_nothing_is_lost_and_what_stays_fits(roles, room):
             for r in roles
         )
     )
-    found = split_history(talk, room)
-    assert found.old + found.kept == talk
-    assert sum(message_tokens(one.message) for one in found.kept) <= room or not found.kept
+    old, newest = split_history(talk, room)
+    assert old + newest == talk
+    assert sum(message_tokens(one.message) for one in newest) <= room or not newest
 
 
 def test_the_old_part_comes_in_pages_that_fit():
