@@ -10,6 +10,7 @@ import ctypes
 import json
 import os
 import resource
+import signal
 import struct
 import sys
 from typing import Any, NoReturn
@@ -40,6 +41,8 @@ def main() -> NoReturn:
         _refuse("Landlock cannot be used")
     if not install_filter(network=plan["network"]):
         _refuse("seccomp cannot be used")
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and the program would inherit that
+        signal.signal(number, signal.SIG_DFL)
     try:
         os.execvp(program[0], program)
     except OSError as error:
