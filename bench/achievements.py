@@ -24,14 +24,14 @@ from math import log10
 from pathlib import Path
 from typing import Any
 
-from bench import installed, peer, report
+from bench import bytecode_cache, peer, report
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.document_store import FolderStore
-from sojourn.achievements.snapshot import session_rows
+from sojourn.achievements.snapshot import build_session_rows
 from sojourn.importers.hermes_history import HermesHistory
 
 ROOT = Path(__file__).resolve().parents[1]
-GENERATOR = ROOT / "bench" / "make_history.py"
+GENERATOR = ROOT / "bench" / "hermes_history.py"
 COMPARED = (
     *("state", "unlocked", "discovered", "tier", "next_tier", "progress", "next_threshold", "progress_pct"),
     "evidence",
@@ -90,7 +90,7 @@ def ours(home: Path, out: Path) -> dict[str, float]:
         status = scans.get_status()
         warm = min(timed() for _ in range(5))
         found = dict(scans.snapshots.get() or {})
-        found["sessions"] = session_rows(scans.book, scans.records, scans.history.previews)
+        found["sessions"] = build_session_rows(scans.book, scans.records, scans.history.previews)
         out.write_text(json.dumps(found))
         with _Hermes(home) as hermes:
             more = {"settled": timed()}  # the first look since it is open
@@ -212,7 +212,7 @@ def measure(sessions: int, hermes_python: str, seed: str, folder: Path) -> dict[
     theirs_home = folder / "theirs"
     shutil.copytree(home, theirs_home, dirs_exist_ok=True)
     part = [sys.executable, "-m", "bench.achievements", "--out", str(folder / "ours.json"), "--part"]
-    environment = installed.environment(folder)
+    environment = bytecode_cache.build_environment(folder)
     json_of([*part, "ours", "--home", str(_copy(home, folder / "first"))], environment)  # compiles
     floors, mine = list[dict[str, Any]](), list[dict[str, Any]]()
     for number in range(ROUNDS):  # turn by turn: this machine is not the same twice
@@ -224,7 +224,7 @@ def measure(sessions: int, hermes_python: str, seed: str, folder: Path) -> dict[
     middle = sorted(mine, key=lambda one: one["cold"])[ROUNDS // 2]
     theirs = json_of([hermes_python, "-c", THEIRS, str(theirs_home), str(folder / "theirs.json")], environment)
     differences = compare(folder / "theirs.json", folder / "ours.json")
-    in_ours = json_of([sys.executable, "-m", "bench.own_badges", str(sessions), str(folder / "own")], environment)
+    in_ours = json_of([sys.executable, "-m", "bench.badge_rescan", str(sessions), str(folder / "own")], environment)
     return {
         "sessions": made["sessions"],
         "messages": made["messages"],

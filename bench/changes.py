@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bench import installed, peer
+from bench import bytecode_cache, peer
 from bench.achievements import GENERATOR, json_of
 from bench.report import Bar, limit, save_result
 
@@ -30,7 +30,7 @@ MOST_MS = {"changed": 150, "changed_closed": 150}  # a Hermes home is listed and
 
 
 def measure(sessions: int, hermes_python: str, folder: Path) -> dict[str, Any]:
-    home, environment = folder / "home", installed.environment(folder)
+    home, environment = folder / "home", bytecode_cache.build_environment(folder)
     made = json_of(
         [
             *(hermes_python, str(GENERATOR), "--home", str(home), "--sessions", str(sessions), "--seed", "changes"),
@@ -41,7 +41,7 @@ def measure(sessions: int, hermes_python: str, folder: Path) -> dict[str, Any]:
     shutil.copytree(home, folder / "first")
     json_of([*part, str(folder / "first")], environment)  # compiles
     found = json_of([*part, str(home)], environment)
-    own = json_of([sys.executable, "-m", "bench.own_badges", str(sessions), str(folder / "own")], environment)
+    own = json_of([sys.executable, "-m", "bench.badge_rescan", str(sessions), str(folder / "own")], environment)
     return {"messages": made["messages"], **found, "own": own["changed"]}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from bench.report import limit, save_result
 from sojourn import config
 from sojourn.app import App
-from sojourn.context.facts import Facts
+from sojourn.context.facts import FactRecords
 from sojourn.core.messages import Message, assistant, user
 from sojourn.core.sessions import OWNER
 from sojourn.ports.context import ContextRequest
@@ -84,9 +84,9 @@ async def fill(kit: App) -> None:
         batch = [("1", transcript(number, chance)) for number in range(start, start + 500)]
         await kit.store.ingest("bench", "bench", batch, principal=OWNER)
     await kit.store.index(lambda done, of: None)
-    facts = Facts(kit.store, OWNER)
+    facts = FactRecords(kit)
     for number in range(FACTS):
-        await facts.add(f"Fact {number}: the {chance.choice(SUBJECTS)} belongs to {chance.choice(SUBJECTS)}.")
+        await facts.add_fact(f"Fact {number}: the {chance.choice(SUBJECTS)} belongs to {chance.choice(SUBJECTS)}.")
     notes = kit.settings.home / "notes"
     notes.mkdir()
     for number in range(NOTES):

@@ -1,4 +1,4 @@
-"""Runs inside the peer's venv: the same rows through its own store. Answers in JSON."""
+"""The same measurements of the peer's store, run by the peer's interpreter; prints JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from rows import messages, text_bytes
+from sample_rows import messages, text_bytes
 
 os.environ.setdefault("HERMES_HOME", "/nonexistent")
 from hermes_state import SessionDB  # type: ignore[import-not-found]

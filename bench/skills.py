@@ -15,9 +15,10 @@ from pathlib import Path
 from bench.report import Bar, save_result
 from sojourn import config
 from sojourn.app import App
-from sojourn.context.bm25 import Bm25Index, query_weights
+from sojourn.context.bm25 import Bm25Index
 from sojourn.context.embeddings import Embedders
 from sojourn.context.skills import Shortlist, name_to_words
+from sojourn.context.stemming import stem_words
 from sojourn.ports.libraries import Skill
 from sojourn.skill_files import read_skills
 
@@ -46,7 +47,7 @@ def ways(embedders: Embedders) -> dict[str, Rank]:
     words = embedders.word_vectors()
 
     def baseline(request: str) -> list[str]:
-        scores = plain.score(query_weights(request))
+        scores = plain.score(dict.fromkeys(stem_words(request), 1.0))
         order = sorted(range(len(scores)), key=lambda number: -scores[number])
         return [shelf.skills[number].name for number in order if scores[number] > 0]
 

@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import installed, peer
+from bench import bytecode_cache, peer
 from bench.report import bar, limit, save_result
 from sojourn.core.messages import user
 from sojourn.core.sessions import OWNER
@@ -32,7 +32,7 @@ def main() -> None:
         peer_home = Path(folder) / "hermes"
         peer_home.mkdir()
         (peer_home / ".update_check").write_text('{"ts": 4102444800, "behind": 0, "rev": null, "ver": "0.19.0"}')
-        environment = installed.environment(Path(folder))
+        environment = bytecode_cache.build_environment(Path(folder))
         environment |= {"SOJOURN_HOME": str(home), "HERMES_HOME": str(peer_home), "HOME": folder}
         for program in ([ours, "sessions", "list"], [ours, "--json", "sessions", "list"], [theirs, "--version"]):
             run(program, environment)

@@ -14,7 +14,7 @@ from typing import Any
 
 from bench import peer
 from bench.report import Bar, bar, limit, save_result
-from bench.rows import CHINESE_WORD, COMMON
+from bench.sample_rows import CHINESE_WORD, COMMON
 
 SIZE = 960
 ROUNDS = 3
@@ -23,7 +23,7 @@ TURNS = 5  # of the quick part: a shared disk is not the same twice
 
 def ours(**asked: Any) -> Any:
     done = subprocess.run(
-        [sys.executable, "-m", "bench.our_store", json.dumps(asked)],
+        [sys.executable, "-m", "bench.sojourn_store", json.dumps(asked)],
         check=True,
         capture_output=True,
         text=True,

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bench.paced import NAME, plugged
+from bench.paced_runtime import NAME, install_plugin
 from bench.peer import ROOT
 from bench.report import limit, save_result
 
@@ -139,11 +139,11 @@ async def clients(address: str, token: str, count: int, chunks: int, bare: bool,
 
 
 class Server:
-    """A real `sojourn serve` with the paced voice."""
+    """A real `sojourn serve` with the paced runtime."""
 
     def __init__(self, folder: Path) -> None:
         home = folder / "home"
-        variables = {**os.environ, "PYTHONPATH": plugged(folder / "packages"), "SOJOURN_TOKEN": "bench"}
+        variables = {**os.environ, "PYTHONPATH": install_plugin(folder / "packages"), "SOJOURN_TOKEN": "bench"}
         command = [sys.executable, "-m", "sojourn", "--home", str(home), "serve", "--port", "0"]
         self._log = (folder / "log").open("wb")
         self.process = subprocess.Popen(

@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench import installed, peer
+from bench import bytecode_cache, peer
 from bench.report import Bar, limit, save_result
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.document_store import FolderStore
@@ -30,7 +30,7 @@ from sojourn.templates.verify import find_suggestions
 
 ROUNDS = 5
 SESSIONS = 8564
-GENERATOR = Path(__file__).with_name("make_history.py")
+GENERATOR = Path(__file__).with_name("hermes_history.py")
 
 
 def mining(home: Path, cache: Path) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def scanning(home: Path) -> dict[str, Any]:
 def alone(what: str, home: Path, cache: Path) -> dict[str, Any]:
     """A measurement in a process of its own."""
     command = [sys.executable, "-m", "bench.templates", "--one", what, str(home), str(cache)]
-    environment = installed.environment(cache.parent)
+    environment = bytecode_cache.build_environment(cache.parent)
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     found: dict[str, Any] = json.loads(done.stdout)
     return found

@@ -33,9 +33,8 @@ from sojourn.plugins import (
 from sojourn.ports.importer import HasProfiles
 from sojourn.ports.plugin import parts_by_name
 from sojourn.ports.tool import Tool
-from sojourn.stores.backup import load_backup, save_backup
 from sojourn.stores.erase import Eraser, erase_logs, forget, purge
-from sojourn.stores.migrate import migrate
+from sojourn.stores.migrate import load_backup, migrate, save_backup
 
 if TYPE_CHECKING:
     from sojourn.ports.app import ImportReport, MoveReport

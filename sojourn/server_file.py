@@ -7,6 +7,7 @@ import os
 from dataclasses import asdict, dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 FILE_NAME = "server.json"
@@ -68,16 +69,23 @@ def is_serving(server: Server) -> bool:
     except (OSError, OverflowError):
         return False
     try:
-        address = urlsplit(server.address)
-        connection = HTTPConnection(address.hostname or "", address.port, timeout=_PROBE_SECONDS)
-    except (ValueError, HTTPException):
-        return False
-    try:
-        connection.request("GET", "/healthz")
-        return "version" in json.loads(connection.getresponse().read())
+        return "version" in request_json(server, "GET", "/healthz", timeout=_PROBE_SECONDS)
     except TimeoutError:
         return True
     except (OSError, HTTPException, ValueError, TypeError):
         return False
+
+
+def request_json(server: Server, method: str, path: str, *, timeout: float, token: str = "") -> Any:
+    """Sends a request without a body and returns the JSON of the answer. OSError, HTTPException, ValueError.
+
+    token: sent along if given; not before `is_serving`, which finds out whose server it is
+    """
+    address = urlsplit(server.address)
+    connection = HTTPConnection(address.hostname or "", address.port, timeout=timeout)
+    headers = {"Content-Length": "0"} | ({"Authorization": f"Bearer {token}"} if token else {})
+    try:
+        connection.request(method, path, headers=headers)
+        return json.loads(connection.getresponse().read())
     finally:
         connection.close()

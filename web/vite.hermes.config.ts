@@ -20,8 +20,8 @@ export default defineConfig({
   plugins: [credit],
   resolve: {
     alias: [
-      { find: "react/jsx-runtime", replacement: here("src/hermes/jsx.ts") },
-      { find: /^react$/, replacement: here("src/hermes/react.ts") },
+      { find: "react/jsx-runtime", replacement: here("src/hermes/jsxRuntimeShim.ts") },
+      { find: /^react$/, replacement: here("src/hermes/reactShim.ts") },
       { find: "@", replacement: here("src") },
     ],
   },
@@ -31,6 +31,6 @@ export default defineConfig({
     outDir: here("../sojourn/achievements/dropin/dist"),
     emptyOutDir: false,
     target: "es2022",
-    lib: { entry: here("src/hermes/index.tsx"), formats: ["iife"], name: "SojournAchievements", fileName: () => "index.js", cssFileName: "style" },
+    lib: { entry: here("src/hermes/plugin.tsx"), formats: ["iife"], name: "SojournAchievements", fileName: () => "index.js", cssFileName: "style" },
   },
 });

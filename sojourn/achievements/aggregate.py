@@ -6,23 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
-from typing import Protocol
 
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session_cache import CacheRecord
 from sojourn.ports.history import Moment
 
 _Best = tuple[CacheRecord, int]
-
-
-class AggregateNumbers(Protocol):
-    """The numbers that badges are evaluated on."""
-
-    def totals(self) -> dict[str, int]: ...
-
-    def best(self, total: str) -> _Best | None:
-        """The session with the largest value of a `max` total, the first in scan order among equals; None for sums."""
-        ...
 
 
 class SessionAggregate:
@@ -60,7 +49,7 @@ class SessionAggregate:
         for record in come:
             self._listed.add(record.facts.started_at, record.facts.model)
         for record in before:
-            self._listed.remove(record.facts.started_at, record.facts.model)
+            self._listed.add(record.facts.started_at, record.facts.model, times=-1)
         self.problems += sum(map(_problems, come)) - sum(map(_problems, before))
         more, less = self._columns(come), self._columns(before)
         self._added = [old + new - away for old, new, away in zip(self._added, more, less, strict=True)]
@@ -81,6 +70,7 @@ class SessionAggregate:
         return found
 
     def best(self, total: str) -> _Best | None:
+        """The session with the largest value of a `max` total, the first in scan order among equals; None for sums."""
         of = next((one.of for one in self._book.totals if one.key == total and one.how == "max"), None)
         return None if of is None else self._best(self._book.fields.index(of))
 
@@ -90,13 +80,10 @@ class SessionAggregate:
             return
         holder, value = self._bests[at]
         now = record.contribution.values[at]
-        if holder.facts.id == record.facts.id:
-            if now > value or (now == value and holder.facts.order == record.facts.order):
-                self._bests[at] = record, now
-            else:
-                del self._bests[at]
-        elif now > value or (now == value and record.facts.order < holder.facts.order):
+        if (-now, record.facts.order) <= (-value, holder.facts.order):
             self._bests[at] = record, now
+        elif holder.facts.id == record.facts.id:
+            del self._bests[at]
 
     def _best(self, at: int) -> _Best | None:
         """The largest value of a column; searched for among all sessions only if it is not known."""
@@ -127,18 +114,12 @@ class ListTotals:
         self._models: Counter[str] = Counter()
         self._days: Counter[tuple[bool, bool]] = Counter()  # (weekend, night)
 
-    def add(self, started_at: Moment, model: str | None) -> None:
-        self.count += 1
+    def add(self, started_at: Moment, model: str | None, *, times: int = 1) -> None:
+        """Adds a session; `times=-1` removes it again."""
+        self.count += times
         if model:
-            self._models[model] += 1
-        self._days[is_weekend_and_night(started_at)] += 1
-
-    def remove(self, started_at: Moment, model: str | None) -> None:
-        """Reverses `add`."""
-        self.count -= 1
-        if model:
-            self._models[model] -= 1
-        self._days[is_weekend_and_night(started_at)] -= 1
+            self._models[model] += times
+        self._days[is_weekend_and_night(started_at)] += times
 
     def totals(self) -> dict[str, int]:
         models, days = +self._models, self._days

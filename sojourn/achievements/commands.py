@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.factory import open_hermes_scans, open_store_scans
 from sojourn.achievements.hermes_plugin import HermesPlugin
 from sojourn.achievements.service import AchievementsService, serve_lines
-from sojourn.achievements.snapshot import session_rows
+from sojourn.achievements.snapshot import build_session_rows
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.app import HasSettings
 from sojourn.ports.cli import CliContext
@@ -68,10 +68,9 @@ def achievements(context: click.Context, home: Path | None, full: bool, as_json:
 @_json
 @click.option("--limit", default=10, show_default=True, help="How many receipts to show.")
 @click.option("--after", default="", metavar="PLACE", help="Go on after this place (`next` of the JSON form).")
-@click.pass_context
-def explain(context: click.Context, badge: str, home: Path | None, as_json: bool, limit: int, after: str) -> None:
+@click.pass_obj
+def explain(cli: CliContext, badge: str, home: Path | None, as_json: bool, limit: int, after: str) -> None:
     """What a badge counts, and the messages that made it move."""
-    cli: CliContext = context.obj
     with _open_scans(cli, home) as scans:
         if badge not in {one.id for one in scans.book.achievements}:
             raise NotFound(f'There is no badge "{badge}".', hint="`sojourn achievements --json` has their ids.")
@@ -89,45 +88,30 @@ def explain(context: click.Context, badge: str, home: Path | None, as_json: bool
 @_hermes_home
 @_yes
 @_json
-@click.pass_context
-def install_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool, as_json: bool) -> None:
+@click.pass_obj
+def install_hermes_plugin(cli: CliContext, hermes_home: Path | None, yes: bool, as_json: bool) -> None:
     """Let the dashboard of a real Hermes show these badges, under the same name and routes."""
-    cli = _with_json(context, as_json)
-    home = _find_hermes_home(cli.app, hermes_home)
-    plugin = HermesPlugin(home, sys.executable)
-    changes = _confirm(cli, plugin.changes_to_install(), yes, "Make these changes?")
-    plugin.install()
-    _report(cli, home, changes, is_installed=True, text="Installed. Restart `hermes dashboard` to see it.")
+    _change_hermes_plugin(cli, hermes_home, yes=yes, as_json=as_json, is_install=True)
 
 
 @achievements.command("uninstall-hermes-plugin")
 @_hermes_home
 @_yes
 @_json
-@click.pass_context
-def uninstall_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool, as_json: bool) -> None:
+@click.pass_obj
+def uninstall_hermes_plugin(cli: CliContext, hermes_home: Path | None, yes: bool, as_json: bool) -> None:
     """Put things back as they were. Unlock dates stay."""
-    cli = _with_json(context, as_json)
-    home = _find_hermes_home(cli.app, hermes_home)
-    plugin = HermesPlugin(home, sys.executable)
-    changes = _confirm(cli, plugin.changes_to_uninstall(), yes, "Undo these changes?")
-    plugin.uninstall()
-    text = "Uninstalled. Restart `hermes dashboard`; its own achievements are back."
-    _report(cli, home, changes, is_installed=False, text=text)
+    _change_hermes_plugin(cli, hermes_home, yes=yes, as_json=as_json, is_install=False)
 
 
 @achievements.command("answer-hermes", hidden=True)
 @click.option("--hermes-home", type=click.Path(path_type=Path), required=True)
-@click.pass_context
-def answer_hermes(context: click.Context, hermes_home: Path) -> None:
+@click.pass_obj
+def answer_hermes(cli: CliContext, hermes_home: Path) -> None:
     """Answers the plugin inside a Hermes dashboard: one request per line in, one answer per line out."""
-    cli: CliContext = context.obj
     folder = hermes_home / "plugins" / "hermes-achievements"
-    scans = open_hermes_scans(cli.app, hermes_home, folder=folder, gentle=True)
-    try:
+    with closing(open_hermes_scans(cli.app, hermes_home, folder=folder, gentle=True)) as scans:
         serve_lines(AchievementsService(scans), sys.stdin.buffer, sys.stdout.buffer)
-    finally:
-        scans.close()
 
 
 # -- parts ---------------------------------------------------------------------
@@ -183,36 +167,33 @@ def _to_json(scans: ScanCoordinator, shown: dict[str, Any], category: str | None
         **shown,
         "achievements": badges,
         "aggregate": snapshot.get("aggregate", {}),
-        "sessions": session_rows(scans.book, scans.records, scans.history.previews),
+        "sessions": build_session_rows(scans.book, scans.records, scans.history.previews),
     }
 
 
-def _find_hermes_home(app: HasSettings, path: Path | None) -> Path:
-    if path is not None:
-        return path
-    place = app.settings.places.get("HERMES_HOME")
-    return Path(place) if place else app.settings.user_home / ".hermes"
-
-
-def _with_json(context: click.Context, as_json: bool) -> CliContext:
-    """The command line's context; `--json` counts after the command as well as before it."""
-    cli: CliContext = context.obj
-    cli.json = cli.json or as_json
-    return cli
-
-
-def _confirm(cli: CliContext, changes: list[str], yes: bool, question: str) -> list[str]:
-    """Lists the changes and asks for consent; with `--json` they are part of the report instead."""
+def _change_hermes_plugin(
+    cli: CliContext, hermes_home: Path | None, *, yes: bool, as_json: bool, is_install: bool
+) -> None:
+    """Lists the changes and asks for consent, then makes them; with `--json` they are part of the report instead."""
+    cli.json = cli.json or as_json  # `--json` counts after the command as well as before it
+    home = hermes_home or _find_hermes_home(cli.app)
+    plugin = HermesPlugin(home, sys.executable)
+    changes = plugin.changes_to_install() if is_install else plugin.changes_to_uninstall()
     if not changes:
         raise BadInput("There is nothing to change.", hint="The plugin is already in this state.")
     if not cli.json:
         click.echo("\n".join(f"  {change}" for change in changes))
-    cli.confirm(question, yes=yes)
-    return changes
-
-
-def _report(cli: CliContext, home: Path, changes: list[str], *, is_installed: bool, text: str) -> None:
-    if cli.json:
-        click.echo(json.dumps({"installed": is_installed, "hermes_home": str(home), "changes": changes}))
+    cli.confirm("Make these changes?" if is_install else "Undo these changes?", yes=yes)
+    if is_install:
+        plugin.install()
+        text = "Installed. Restart `hermes dashboard` to see it."
     else:
-        click.echo(text)
+        plugin.uninstall()
+        text = "Uninstalled. Restart `hermes dashboard`; its own achievements are back."
+    report = {"installed": is_install, "hermes_home": str(home), "changes": changes}
+    click.echo(json.dumps(report) if cli.json else text)
+
+
+def _find_hermes_home(app: HasSettings) -> Path:
+    place = app.settings.places.get("HERMES_HOME")
+    return Path(place) if place else app.settings.user_home / ".hermes"

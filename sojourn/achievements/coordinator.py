@@ -52,7 +52,7 @@ class ScanCoordinator:
         self._job = self._new_job()
         self._thread: threading.Thread | None = None
         self._done = threading.Event()
-        self._partial: Snapshot | None = None
+        self.so_far: Snapshot | None = None  # the partial snapshot of the running scan
         self._full_wanted = False
         self._closing = threading.Event()
 
@@ -110,11 +110,6 @@ class ScanCoordinator:
         return self._status.last_error
 
     @property
-    def so_far(self) -> Snapshot | None:
-        """The partial snapshot of the running scan; None without one."""
-        return self._partial
-
-    @property
     def records(self) -> SessionAggregate:
         """The sessions of the last scan in this process."""
         return self._job.records
@@ -137,7 +132,7 @@ class ScanCoordinator:
         with self._writing:
             with self._lock:
                 self._status.clear()
-                self._job, self._partial = self._new_job(), None
+                self._job, self.so_far = self._new_job(), None
             unlocks.save(self._documents, {})
             self.snapshots.clear()
             SessionCache(self._documents, self.book).clear()
@@ -160,9 +155,8 @@ class ScanCoordinator:
 
     def _is_due(self) -> bool:
         left = self._status.next_try_at - self._clock()
-        return (
-            self.is_stale() and not 0 < left <= self.settings.max_wait_seconds
-        )  # a longer wait means the clock was turned back
+        must_wait = 0 < left <= self.settings.max_wait_seconds  # a longer wait means the clock was turned back
+        return self.is_stale() and not must_wait
 
     def _start(self, *, force: bool, full: bool, partials: bool) -> None:
         """Starts the scanning thread. The caller holds the lock."""
@@ -253,19 +247,13 @@ class ScanCoordinator:
             self._status.sessions_scanned_so_far, self._status.sessions_expected_total = done, expected
 
     def _on_partial(self, snapshot: Snapshot) -> None:
-        self._partial = snapshot
+        self.so_far = snapshot
 
     def _end(self, seconds: float, has_scanned: bool, reason: str | None) -> None:
         with self._lock:
             now, status, waits = self._clock(), self._status, self.settings
             if reason is not None:
-                status.fail(
-                    now,
-                    seconds,
-                    reason,
-                    first_wait_seconds=waits.first_wait_seconds,
-                    max_wait_seconds=waits.max_wait_seconds,
-                )
+                status.fail(now, seconds, reason, waits.first_wait_seconds, waits.max_wait_seconds)
             elif has_scanned:
                 status.succeed(now, seconds)
             else:
@@ -274,7 +262,7 @@ class ScanCoordinator:
     def _finish(self) -> None:
         """Wakes the callers that wait for the scan, and starts a full scan that was requested meanwhile."""
         with self._lock:
-            self._partial = self._thread = None
+            self.so_far = self._thread = None
             done = self._done
             if self._full_wanted and not self._closing.is_set():
                 self._full_wanted = False

@@ -71,7 +71,7 @@ class LineCounter:
     def _swallowed(self, hits: Hits) -> list[tuple[int, int, int]]:
         found = list[tuple[int, int, int]]()
         if hits.ends[self.head] and hits.ends[self.last]:
-            small, size = hits.get_lowered(), hits.lengths[self.head] or 0
+            small, size = hits.lowered, hits.lengths[self.head] or 0
             for start, stop in find_first_in_lines(hits, self.head):
                 for text, between in self.tails.items():
                     last = small.rfind(text, start + size, stop)
@@ -215,7 +215,7 @@ def matches_any(rows: tuple[Sequence, ...], text: str) -> bool:
 
 def _fits_in_a_line(row: Sequence, text: str) -> bool:
     """Taking the first match of each part is enough: it leaves the most room for the parts that follow."""
-    parts = [re.compile(to_re((part,)), re.IGNORECASE) for part in split_at_rest(row)]
+    parts = [re.compile(to_re((part,)), re.IGNORECASE) for part in row.split_at_rest()]
     at = 0
     while (head := parts[0].search(text, at)) is not None:
         line_end = text.find("\n", head.end())
@@ -234,14 +234,3 @@ def _follow(parts: list[re.Pattern[str]], text: str, at: int, line_end: int) -> 
             return False
         at = hit.end()
     return True
-
-
-def split_at_rest(row: Sequence) -> list[Sequence]:
-    """Splits a row at its [..] tokens."""
-    parts: list[list[str | PatternToken]] = [[]]
-    for piece in row.pieces:
-        if piece is PatternToken.REST:
-            parts.append([])
-        else:
-            parts[-1].append(piece)
-    return [Sequence(tuple(part)) for part in parts]

@@ -7,6 +7,7 @@ that survives if the document itself is damaged later. The journal only grows. O
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -65,9 +66,9 @@ class FolderStore:
 
     def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _replace(self.folder / name, data, durable=durable)
+        replace_file(self.folder / name, data, durable=durable)
         if durable:
-            _replace(self.folder / (name + _COPY_SUFFIX), data, durable=False)
+            replace_file(self.folder / (name + _COPY_SUFFIX), data, durable=False)
 
     def append(self, name: str, data: bytes) -> None:
         if not self.folder.is_dir():
@@ -96,7 +97,7 @@ class FolderStore:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             file = os.open(self.folder / "scan.lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError:
-            return _NoLock()  # a read-only folder: no other process can write there either
+            return _FileLock(None)  # a read-only folder: no other process can write there either
         try:
             if sys.platform == "win32":
                 msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
@@ -109,16 +110,12 @@ class FolderStore:
 
 
 class _FileLock:
-    def __init__(self, file: int) -> None:
+    def __init__(self, file: int | None) -> None:
         self._file = file
 
     def release(self) -> None:
-        os.close(self._file)  # closing releases the lock
-
-
-class _NoLock:
-    def release(self) -> None:
-        pass
+        if self._file is not None:
+            os.close(self._file)  # closing releases the lock
 
 
 def _read_bytes(path: Path) -> bytes | None:
@@ -128,8 +125,11 @@ def _read_bytes(path: Path) -> bytes | None:
         return None
 
 
-def _replace(path: Path, data: bytes, *, durable: bool) -> None:
-    """Replaces a file atomically: writes a temporary file, syncs it if `durable`, and renames it."""
+def replace_file(path: Path, data: bytes, *, durable: bool = True, keep_mode: bool = False) -> None:
+    """Replaces a file atomically: writes a temporary file, syncs it if `durable`, and renames it.
+
+    Only the owner may read the new file; with `keep_mode` an existing file keeps its mode.
+    """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -137,6 +137,8 @@ def _replace(path: Path, data: bytes, *, durable: bool) -> None:
             file.flush()
             if durable:
                 os.fsync(file.fileno())
+        if keep_mode and path.exists():
+            shutil.copymode(path, name)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

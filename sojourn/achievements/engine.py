@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
+from sojourn.achievements.pattern_syntax import PatternToken
 
-@dataclass(slots=True)
+# Whitespace as UTF-8 bytes, just as `\s` sees it in text.
+_SPACE = (
+    r"(?:[\x09-\x0d\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
+)
+BYTES_REGEX = {token: token.value.replace(r"\s", _SPACE) for token in PatternToken}
+PATH_STARTS = (b"/home/", b"/mnt/", b"./", b"~")
+# Ignoring case makes these letters equal to ASCII ones; all other characters keep their own meaning.
+FOLDS = ((b"\xc4\xb0", b"i"), (b"\xc4\xb1", b"i"), (b"\xc5\xbf", b"s"), (b"\xe2\x84\xaa", b"k"))
+
+
+@dataclass
 class Hits:
     """All hits in a text, overlapping or not.
 
@@ -22,13 +34,11 @@ class Hits:
     paths: list[int]
     folds: bool
     stops: list[int] = field(default_factory=list)  # where each message of the text ends
-    lowered: bytes | None = None
 
-    def get_lowered(self) -> bytes:
-        """The text with ASCII letters lower-cased; computed once."""
-        if self.lowered is None:
-            self.lowered = self.data.lower()
-        return self.lowered
+    @cached_property
+    def lowered(self) -> bytes:
+        """The text with ASCII letters lower-cased."""
+        return self.data.lower()
 
     def spans(self, number: int) -> list[tuple[int, int]]:
         length = self.lengths[number]
@@ -40,8 +50,6 @@ class Hits:
 class Engine(Protocol):
     """Finds all searches of a plan in UTF-8 bytes; knows word characters and case of ASCII only."""
 
-    name: str
-
     def scan(self, data: bytes) -> Hits: ...
 
     def paths(self, data: bytes) -> tuple[list[int], bool]:
@@ -51,30 +59,13 @@ class Engine(Protocol):
 
 def is_word_before(data: bytes, at: int) -> bool:
     """Whether a word character ends at this place."""
-    if at <= 0:
-        return False
-    if data[at - 1] < 128:
-        return is_ascii_word(data[at - 1])
-    start = at - 1
-    while start > at - 4 and start > 0 and 0x80 <= data[start] < 0xC0:
-        start -= 1
-    return _is_word(data[start:at])
+    return _is_word(data[max(0, at - 4) : at].decode("utf-8", "ignore")[-1:])
 
 
 def is_word_after(data: bytes, at: int) -> bool:
     """Whether a word character begins at this place."""
-    if at >= len(data):
-        return False
-    byte = data[at]
-    if byte < 128:
-        return is_ascii_word(byte)
-    length = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-    return _is_word(data[at : at + length])
+    return _is_word(data[at : at + 4].decode("utf-8", "ignore")[:1])
 
 
-def is_ascii_word(byte: int) -> bool:
-    return 97 <= byte <= 122 or 48 <= byte <= 57 or 65 <= byte <= 90 or byte == 95
-
-
-def _is_word(char: bytes) -> bool:
-    return char.decode("utf-8", "replace").isalnum()
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"

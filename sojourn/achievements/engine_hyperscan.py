@@ -9,32 +9,19 @@ from typing import Any
 
 import hyperscan
 
-from sojourn.achievements.engine import Hits
+from sojourn.achievements.engine import BYTES_REGEX, FOLDS, PATH_STARTS, Hits
 from sojourn.achievements.pattern_syntax import PatternToken, Sequence
 from sojourn.achievements.plan import Plan, Search
 
-# Whitespace as UTF-8 bytes, just as `\s` sees it in text.
-_SPACE = (
-    r"(?:[\x09-\x0d\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
-)
 _ASCII, _ASCII_IN_LINE = r"[\x00-\x7f]", r"[\x00-\x09\x0b-\x7f]"
-_REGEX = {
-    PatternToken.EDGE: r"\b",
-    PatternToken.SPACES: f"{_SPACE}+",
-    PatternToken.MAYBE_SPACES: f"{_SPACE}*",
-    PatternToken.REST: r"[^\n]*",
-    PatternToken.IDENT: r"[A-Za-z0-9_\-]+",
-}
-_PATH_START = r"/home/|/mnt/|\./|~"
-_FOLDING = r"\xc4[\xb0\xb1]|\xc5\xbf|\xe2\x84\xaa"  # the letters that ignoring case makes equal to i, s and k
+_PATH_START = b"|".join(map(re.escape, PATH_STARTS)).decode()
+_FOLDING = b"|".join(letter for letter, _ in FOLDS).decode("latin-1")
 _ESCAPES = r"\\(?:/|u00)"
 _ONCE = hyperscan.HS_FLAG_SINGLEMATCH
 
 
 class HyperscanEngine:
     """The searches of one plan, compiled by Hyperscan."""
-
-    name = "hyperscan"
 
     def __init__(self, plan: Plan) -> None:
         searches = plan.searches
@@ -75,7 +62,7 @@ class HyperscanEngine:
 def _compile(expressions: Many[tuple[str, int]]) -> Any:
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     database.compile(
-        expressions=[expression.encode("ascii") for expression, _ in expressions],
+        expressions=[expression.encode("latin-1") for expression, _ in expressions],
         ids=list(range(len(expressions))),
         flags=[flags for _, flags in expressions],
     )
@@ -109,23 +96,16 @@ def _factor(rows: tuple[Sequence, ...]) -> list[_Row]:
     The order of the alternatives is lost, so only yes-or-no searches may have several rows."""
     groups: dict[tuple[PatternToken | None, ...], list[Sequence]] = {}
     for row in rows:
-        groups.setdefault(tuple(piece if isinstance(piece, PatternToken) else None for piece in row.pieces), []).append(
-            row
-        )
+        shape = tuple(piece if isinstance(piece, PatternToken) else None for piece in row.pieces)
+        groups.setdefault(shape, []).append(row)
     made: list[_Row] = []
     for group in groups.values():
         columns = [tuple(dict.fromkeys(column)) for column in zip(*(row.pieces for row in group), strict=True)]
         if math.prod(len(column) for column in columns) == len(group):
-            made.append(
-                tuple(column[0] if isinstance(column[0], PatternToken) else _keep_texts(column) for column in columns)
-            )
+            made.append(tuple(column[0] if isinstance(column[0], PatternToken) else column for column in columns))
         else:
             made += [tuple(one if isinstance(one, PatternToken) else (one,) for one in row.pieces) for row in group]
     return made
-
-
-def _keep_texts(column: tuple[PatternToken | str, ...]) -> tuple[str, ...]:
-    return tuple(piece for piece in column if isinstance(piece, str))
 
 
 def _to_loose_regex(row: _Row, *, edges: bool) -> str:
@@ -136,15 +116,14 @@ def _to_loose_regex(row: _Row, *, edges: bool) -> str:
             literals = "|".join(re.escape(text) for text in piece)
             regex += f"(?:{literals})" if len(piece) > 1 else literals
         elif edges or piece is not PatternToken.EDGE:
-            regex += _REGEX[piece]
+            regex += BYTES_REGEX[piece]
     return regex
 
 
 def _to_strict_regex(row: _Row, *, edges: bool) -> str:
     """A regex that accepts a word boundary only next to an ASCII byte or at the end of the text."""
     regex = _to_loose_regex(row, edges=edges)
-    between = f"{_REGEX[PatternToken.EDGE]}{_REGEX[PatternToken.REST]}{_REGEX[PatternToken.EDGE]}"
-    regex = regex.replace(between, rf"\b{_ASCII_IN_LINE}(?:[^\n]*{_ASCII_IN_LINE})?\b")
+    regex = regex.replace(r"\b[^\n]*\b", rf"\b{_ASCII_IN_LINE}(?:[^\n]*{_ASCII_IN_LINE})?\b")
     if row[0] is PatternToken.EDGE:
         regex = f"(?:^|{_ASCII}){regex}"
     if row[-1] is PatternToken.EDGE:

@@ -6,29 +6,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sojourn.achievements.counters import split_at_rest
-from sojourn.achievements.engine import Hits, is_word_after, is_word_before
+from sojourn.achievements.engine import BYTES_REGEX, FOLDS, PATH_STARTS, Hits, is_word_after, is_word_before
 from sojourn.achievements.pattern_syntax import PatternToken, Sequence
 from sojourn.achievements.plan import Plan, Search
 from sojourn.core.errors import BadInput
 
-_SPACE = (
-    rb"(?:[\x09-\x0d\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
-)
-_REGEX = {
-    PatternToken.SPACES: _SPACE + b"+",
-    PatternToken.MAYBE_SPACES: _SPACE + b"*",
-    PatternToken.IDENT: rb"[a-z0-9_\-]+",
-}
 _IDENT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_-")
-_PATH_STARTS = (b"/home/", b"/mnt/", b"./", b"~")
-_FOLDING = (b"\xc4\xb0", b"\xc4\xb1", b"\xc5\xbf", b"\xe2\x84\xaa")
 
 
 class PlainEngine:
     """Runs one search after the other; `bytes.find` locates the first literal of each."""
-
-    name = "plain"
 
     def __init__(self, plan: Plan) -> None:
         self._searches = plan.searches
@@ -37,7 +24,7 @@ class PlainEngine:
 
     def scan(self, data: bytes) -> Hits:
         lower = data.lower()
-        folds = not data.isascii() and any(mark in data for mark in _FOLDING)
+        folds = not data.isascii() and any(letter in data for letter, _ in FOLDS)
         hits = Hits(data, self._lengths, [], {}, self.paths(data)[0], folds)
         for number, search in enumerate(self._searches):
             spans = list(self._spans(number, search, lower))
@@ -47,7 +34,7 @@ class PlainEngine:
         return hits
 
     def paths(self, data: bytes) -> tuple[list[int], bool]:
-        ends = sorted(at + len(start) for start in _PATH_STARTS for at in _find_all(data, start, 0, len(data)))
+        ends = sorted(at + len(start) for start in PATH_STARTS for at in _find_all(data, start, 0, len(data)))
         return ends, b"\\/" in data or b"\\u00" in data
 
     def _spans(self, number: int, search: Search, lower: bytes) -> Iterator[tuple[int, int]]:
@@ -89,7 +76,7 @@ class _Finder:
 
 def _build_finders(search: Search) -> list[list[_Finder]]:
     """One finder for each part between the [..] of each row."""
-    return [[_build_finder(part) for part in split_at_rest(row)] for row in search.rows]
+    return [[_build_finder(part) for part in row.split_at_rest()] for row in search.rows]
 
 
 def _build_finder(row: Sequence) -> _Finder:
@@ -99,8 +86,8 @@ def _build_finder(row: Sequence) -> _Finder:
     literal = pieces[0]
     if not isinstance(literal, str):
         raise BadInput(f"A pattern begins with {literal}.", hint="Begin with literal text.")
-    parts_ = (_REGEX[piece] if isinstance(piece, PatternToken) else re.escape(piece.encode()) for piece in pieces)
-    rest = re.compile(b"".join(parts_)) if len(pieces) > 1 else None
+    regex = "".join(BYTES_REGEX[piece] if isinstance(piece, PatternToken) else re.escape(piece) for piece in pieces)
+    rest = re.compile(regex.encode()) if len(pieces) > 1 else None
     return _Finder(row, literal.encode(), rest, in_run)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from sojourn.achievements.metrics import TIER_NAMES
@@ -18,7 +18,7 @@ SECRET_CRITERIA = "Hidden until something in your history counts towards it."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadgeProgress:
-    """The tier and progress of one badge."""
+    """The tier and progress of one badge; the names of its fields are JSON keys."""
 
     unlocked: bool
     discovered: bool
@@ -109,17 +109,7 @@ def badge_to_json(badge: Achievement, at: BadgeProgress, labels: Mapping[str, st
             {"name": name, "threshold": 0 if hidden else step}
             for name, step in zip(TIER_NAMES, badge.tiers, strict=False)
         ]
-    return shown | {
-        "unlocked": at.unlocked,
-        "discovered": at.discovered,
-        "state": at.state,
-        "tier": at.tier,
-        "next_tier": at.next_tier,
-        "progress": at.progress,
-        "next_threshold": at.next_threshold,
-        "progress_pct": at.progress_pct,
-        "criteria": SECRET_CRITERIA if hidden else describe_criteria(badge, labels),
-    }
+    return shown | asdict(at) | {"criteria": SECRET_CRITERIA if hidden else describe_criteria(badge, labels)}
 
 
 def describe_criteria(badge: Achievement, labels: Mapping[str, str]) -> str:

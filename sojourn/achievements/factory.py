@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -67,7 +66,8 @@ def open_hermes_scans(
     """The coordinator for a Hermes home, which is only read; its unlock dates are adopted."""
     real = home.resolve()
     base = real.parent if real.name == "state.db" else real
-    documents = folder or app.settings.home / "achievements" / f"hermes-{_short_hash(str(base))}"
+    digest = hashlib.blake2b(str(base).encode(), digest_size=6).hexdigest()
+    documents = folder or app.settings.home / "achievements" / f"hermes-{digest}"
     inherited = base / FOLDER / "state.json" if folder is None else None
     settings = _build_settings(app, inherited, gentle=gentle)
     return ScanCoordinator(
@@ -80,35 +80,30 @@ def _build_settings(app: HasSettings, inherited: Path | None = None, *, gentle: 
     return ScanSettings(ttl_seconds=ttl, inherited_state=inherited, gentle=gentle)
 
 
-def _short_hash(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
-
-
 _LOCK_WAIT_SECONDS = 30.0  # a running scan may be writing about that very session
 
 
-def erase_session(app: HasStore, session: SessionId) -> list[str]:
+def erase_session(app: PluginContext, session: SessionId) -> list[str]:
     """Removes a session from the scan documents of our own store; returns the names of the changed ones."""
-    return erase_from_documents(open_store_documents(app), session)
+    return erase_from_documents(open_store_documents(app), build_rule_book(app), session)
 
 
-def erase_from_documents(
-    documents: DocumentStore, session: str, *, clock: Callable[[], float] = time.monotonic
-) -> list[str]:
-    lock = _acquire_lock(documents, clock)
+def erase_from_documents(documents: DocumentStore, book: RuleBook, session: str) -> list[str]:
+    lock = _acquire_lock(documents)
     try:
         changed = []
         records = unlocks.load(documents)
-        affected = {
-            badge for badge, one in records.items() if one.evidence and one.evidence.get("session_id") == session
+        without_session = {
+            badge: replace(one, evidence=None) if one.evidence and one.evidence.get("session_id") == session else one
+            for badge, one in records.items()
         }
-        if affected:
-            kept = {badge: replace(one, evidence=None) if badge in affected else one for badge, one in records.items()}
-            unlocks.save(documents, kept)
+        if without_session != records:
+            unlocks.save(documents, without_session)
             changed.append(unlocks.NAME)
-        if SessionCache(documents, RuleBook()).remove(session):
+        if SessionCache(documents, book).remove(session):
             changed.append(session_cache.NAME)
-        if _mentions_session(documents, session):
+        saved = documents.read(snapshot.NAME, lambda raw: True)
+        if saved is not None and f'"{session}"'.encode() in saved:
             documents.remove(snapshot.NAME)  # the next request builds it again
             changed.append(snapshot.NAME)
         return changed
@@ -116,15 +111,10 @@ def erase_from_documents(
         lock.release()
 
 
-def _mentions_session(documents: DocumentStore, session: str) -> bool:
-    data = documents.read(snapshot.NAME, lambda raw: True)
-    return data is not None and f'"{session}"'.encode() in data
-
-
-def _acquire_lock(documents: DocumentStore, clock: Callable[[], float]) -> ScanLock:
-    until = clock() + _LOCK_WAIT_SECONDS
+def _acquire_lock(documents: DocumentStore) -> ScanLock:
+    until = time.monotonic() + _LOCK_WAIT_SECONDS
     while (lock := documents.try_lock()) is None:
-        if clock() > until:
+        if time.monotonic() > until:
             raise StoreLocked("A scan for achievements is running.", hint="Try again when the scan has finished.")
         time.sleep(0.05)
     return lock

@@ -12,9 +12,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import shutil
-import tempfile
 from collections.abc import MutableMapping
 from importlib.resources import files
 from pathlib import Path
@@ -24,6 +22,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import YAMLError
 
+from sojourn.achievements.document_store import replace_file
 from sojourn.core.errors import BadInput, Conflict, SourceUnreadable
 
 NAME = "hermes-achievements"
@@ -134,21 +133,10 @@ class HermesPlugin:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Replaces a file atomically. A new file is readable by its owner only; an existing one keeps its mode."""
+    """Replaces a file, or the one that a symlink names."""
     real = path.resolve()
     real.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        if real.exists():
-            shutil.copymode(real, name)
-        Path(name).replace(real)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    replace_file(real, text.encode(), keep_mode=True)
 
 
 def _digest(text: str) -> str:

@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from sojourn.ports.history import RawMessage
 
-_encode = json.JSONEncoder().encode
 _SPACES = frozenset(("", " ", "\t", "\n", "\r"))
 
 
@@ -27,12 +27,11 @@ class SessionContent:
 
 
 class MessageReader:
-    """Reads the rows of sessions; caches decoded tool names."""
+    """Reads the rows of sessions."""
 
     def __init__(self) -> None:
         self._decoder = json.JSONDecoder(object_pairs_hook=self._build_object)
         self._repeats = False  # whether the JSON being decoded has a duplicate key
-        self._decoded: dict[bytes, str] = {}
 
     def read(self, rows: Sequence[RawMessage]) -> SessionContent:
         """Extracts the texts, tool names and tool calls of the rows."""
@@ -50,22 +49,16 @@ class MessageReader:
             if tool_name:
                 named.add(tool_name)
                 if role != b"tool":
-                    name = self._decode_name(tool_name)
+                    name = _decode_name(tool_name)
                     reading.sequence[name] = reading.sequence.get(name, 0) + 1
             if tool_calls:
                 self._read_calls(tool_calls, reading)
         for raw in named:
-            name = self._decode_name(raw)
+            name = _decode_name(raw)
             reading.names.add(name)
             if not name.isascii() and name.encode() != raw:
                 reading.problems += sum(row[5] == raw for row in rows)
         return reading
-
-    def _decode_name(self, raw: bytes) -> str:
-        name = self._decoded.get(raw)
-        if name is None:
-            name = self._decoded[raw] = raw.decode("utf-8", "replace")
-        return name
 
     def _build_object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
@@ -90,7 +83,7 @@ class MessageReader:
             value = json.loads(content.decode())
             if isinstance(value, str):
                 return value.encode("utf-8", "replace")  # a lone surrogate becomes a question mark
-            return b"" if value is None else _encode(value).encode()
+            return b"" if value is None else json.dumps(value).encode()
         except (ValueError, RecursionError):
             reading.problems += 1
             return content.decode("utf-8", "replace").encode()
@@ -101,10 +94,10 @@ class MessageReader:
         try:
             try:
                 calls = self._decode(raw.decode())
-                written = _encode(calls).encode() if self._repeats else raw
+                written = json.dumps(calls).encode() if self._repeats else raw
             except UnicodeDecodeError:  # may be JSON in UTF-16 or UTF-32
                 calls = json.loads(raw)
-                written = _encode(calls).encode()
+                written = json.dumps(calls).encode()
         except (ValueError, RecursionError) as error:
             reading.problems += not isinstance(error, json.JSONDecodeError)
             return
@@ -130,6 +123,11 @@ class MessageReader:
                 reading.sequence[name] = reading.sequence.get(name, 0) + 1
             else:
                 reading.problems += bool(name)
+
+
+@lru_cache(10_000)
+def _decode_name(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
 
 
 def _to_valid_utf8(content: bytes, reading: SessionContent) -> bytes:

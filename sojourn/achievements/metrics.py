@@ -40,6 +40,10 @@ def _count(key: str, *pattern: Pattern, gates: tuple[Gate, ...] = ()) -> MetricR
     return MetricRule(key=key, pattern=pattern, gates=gates)
 
 
+def _count_words(key: str, *alternatives: str, gates: tuple[Gate, ...] = ()) -> MetricRule:
+    return _count(key, words(*alternatives), gates=gates)
+
+
 def _exists(key: str, pattern: Pattern, *gates: Gate, reported: bool = True) -> MetricRule:
     return MetricRule(key=key, pattern=pattern, mode="exists", gates=gates, reported=reported)
 
@@ -75,79 +79,72 @@ TROUBLE_METRICS = (
     _exists("install_success_events", INSTALLING, Gate("good_news")),
     _exists("restart_after_error_events", words("[b]restart", "reload", "kill", "start[b]"), *AFTER_AN_ERROR),
     _exists("tiny_patch_after_errors_events", words("{one,single} character", "typo"), Gate("error_count", 5)),
-    _count("traceback_events", words("traceback", "exception")),
-    _count("log_read_events", words("{gateway,errors,agent}.log", "/api/logs", "[b]logs[b]")),
-    _count("permission_denied_events", words("permission denied", "eacces", "operation not permitted")),
-    _count(
+    _count_words("traceback_events", "traceback", "exception"),
+    _count_words("log_read_events", "{gateway,errors,agent}.log", "/api/logs", "[b]logs[b]"),
+    _count_words("permission_denied_events", "permission denied", "eacces", "operation not permitted"),
+    _count_words(
         "env_var_error_events",
-        words("missing [..]env", "api key", "environment variable", "not configured", "unauthorized", "auth"),
+        *("missing [..]env", "api key", "environment variable", "not configured", "unauthorized", "auth"),
     ),
-    _count("yaml_error_events", words("yaml", "yml", "colon", "parse error"), gates=AFTER_AN_ERROR),
-    _count(
+    _count_words("yaml_error_events", "yaml", "yml", "colon", "parse error", gates=AFTER_AN_ERROR),
+    _count_words(
         "docker_conflict_events",
-        words("docker[..]{name,container}[..]already", "container name conflict", "conflict. the container"),
+        "docker[..]{name,container}[..]already",
+        "container name conflict",
+        "conflict. the container",
     ),
 )
 
 CODING_METRICS = (
-    _count("frontend_activity_events", words(".{css,svg,tsx,jsx}", "frontend", "tailwind", "react")),
-    _count("css_activity_events", words(".css", "tailwind", "style", "classname", "visual")),
-    _count("git_events", words("[b]git[ws+]{commit,push,merge,rebase,status,diff}")),
-    _count(
+    _count_words("frontend_activity_events", ".{css,svg,tsx,jsx}", "frontend", "tailwind", "react"),
+    _count_words("css_activity_events", ".css", "tailwind", "style", "classname", "visual"),
+    _count_words("git_events", "[b]git[ws+]{commit,push,merge,rebase,status,diff}"),
+    _count_words(
         "git_history_events",
-        words(
-            "[b]git[ws+]{rebase,merge,fetch,pull,push,tag,checkout}",
-            "merge conflict",
-            "conflict[ws*](",
-            "rebase --continue",
-        ),
+        "[b]git[ws+]{rebase,merge,fetch,pull,push,tag,checkout}",
+        "merge conflict",
+        "conflict[ws*](",
+        "rebase --continue",
     ),
-    _count(
+    _count_words(
         "test_events",
-        words(
-            *("pytest", "unittest", "vitest", "playwright", "npm test", "pnpm test", "node --check"),
-            *("py_compile", "test[s?] passed", "[b]ok[b]"),
-        ),
+        *("pytest", "unittest", "vitest", "playwright", "npm test", "pnpm test", "node --check"),
+        *("py_compile", "test[s?] passed", "[b]ok[b]"),
     ),
-    _count(
-        "screenshot_events", words("screenshot", "playwright", "vision_analyze", "browser_vision", ".png", "image data")
+    _count_words(
+        "screenshot_events", "screenshot", "playwright", "vision_analyze", "browser_vision", ".png", "image data"
     ),
-    _count(
-        "release_events", words("[b]git[ws+]tag", "release", "version bump", "changelog", "publish", "pushe[d?] tag")
+    _count_words(
+        "release_events", "[b]git[ws+]tag", "release", "version bump", "changelog", "publish", "pushe[d?] tag"
     ),
-    _count("docs_activity_events", words("docs", "documentation", "docusaurus", "readme")),
-    _count(
+    _count_words("docs_activity_events", "docs", "documentation", "docusaurus", "readme"),
+    _count_words(
         "config_events",
-        words(
-            "config.y[a?]ml",
-            "[b][id+]config.{js,ts,json,yaml,yml}",
-            ".env[b]",
-            *("manifest.json", "settings.json", "pyproject.toml", "package.json"),
-        ),
+        "config.y[a?]ml",
+        "[b][id+]config.{js,ts,json,yaml,yml}",
+        ".env[b]",
+        *("manifest.json", "settings.json", "pyproject.toml", "package.json"),
     ),
 )
 
 AGENT_METRICS = (
-    _count("context_events", words("compress", "context window", "token", "cache")),
-    _count("cache_events", words("cache hit", "prompt caching", "cache_read")),
-    _count("gateway_events", words("gateway", "discord", "telegram", "slack", "api_server")),
-    _count("plugin_events", words("plugin", "dashboard-plugins", "__hermes_plugin", "manifest.json")),
-    _count("rollback_events", words("rollback", "checkpoint")),
-    _count("toolset_events", words("toolset", "enabled_toolsets", "{browser,terminal,file,web} tool")),
-    _count(
+    _count_words("context_events", "compress", "context window", "token", "cache"),
+    _count_words("cache_events", "cache hit", "prompt caching", "cache_read"),
+    _count_words("gateway_events", "gateway", "discord", "telegram", "slack", "api_server"),
+    _count_words("plugin_events", "plugin", "dashboard-plugins", "__hermes_plugin", "manifest.json"),
+    _count_words("rollback_events", "rollback", "checkpoint"),
+    _count_words("toolset_events", "toolset", "enabled_toolsets", "{browser,terminal,file,web} tool"),
+    _count_words(
         "model_events",
-        words(
-            *("model", "provider", "openrouter", "codex", "gemini", "claude", "anthropic", "openai", "mistral"),
-            *("qwen", "deepseek", "llama", "ollama", "vllm", "gguf"),
-        ),
+        *("model", "provider", "openrouter", "codex", "gemini", "claude", "anthropic", "openai", "mistral"),
+        *("qwen", "deepseek", "llama", "ollama", "vllm", "gguf"),
     ),
-    _count("openrouter_events", words("openrouter")),
-    _count("codex_events", words("codex")),
-    _count("claude_events", words("claude", "anthropic")),
-    _count("gemini_events", words("gemini", "google {ai,model}")),
-    _count(
-        "local_model_events",
-        words("ollama", "llama.cpp", "gguf", "vllm", "local model", "open{-, }weight", "open weights"),
+    _count_words("openrouter_events", "openrouter"),
+    _count_words("codex_events", "codex"),
+    _count_words("claude_events", "claude", "anthropic"),
+    _count_words("gemini_events", "gemini", "google {ai,model}"),
+    _count_words(
+        "local_model_events", "ollama", "llama.cpp", "gguf", "vllm", "local model", "open{-, }weight", "open weights"
     ),
 )
 

@@ -62,6 +62,16 @@ class Sequence:
     def has(self, token: PatternToken) -> bool:
         return token in self.pieces
 
+    def split_at_rest(self) -> list[Sequence]:
+        """Splits the row at its [..] tokens."""
+        parts: list[list[Piece]] = [[]]
+        for piece in self.pieces:
+            if piece is PatternToken.REST:
+                parts.append([])
+            else:
+                parts[-1].append(piece)
+        return [Sequence(tuple(part)) for part in parts]
+
     @property
     def starts_at_edge(self) -> bool:
         return self.pieces[0] is PatternToken.EDGE

@@ -12,7 +12,9 @@ Engines work on UTF-8 bytes and know ASCII only, so an edge next to a byte above
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal
 
 from sojourn.achievements.counters import (
@@ -22,7 +24,6 @@ from sojourn.achievements.counters import (
     MessageCounter,
     SpotCounter,
     WindowCounter,
-    split_at_rest,
 )
 from sojourn.achievements.pattern_syntax import PatternToken, Sequence, parse_pattern, to_re
 from sojourn.badge_rules import MetricRule, ToolNamePattern, WordPattern
@@ -64,11 +65,15 @@ class Plan:
 def build_plan(rules: tuple[MetricRule, ...]) -> Plan:
     """Builds the plan that counts all rules in one pass."""
     searches: dict[Search, int] = {}
+
+    def number(kind: Kind, *rows: Sequence) -> int:
+        return searches.setdefault(Search(kind, rows), len(searches))
+
     planned = []
     for rule in rules:
         patterns = rule.patterns
         texts = [pattern for pattern in patterns if isinstance(pattern, WordPattern)]
-        counters = tuple(_build_counter(rule, parse_pattern(pattern), searches) for pattern in texts)
+        counters = tuple(_build_counter(rule, parse_pattern(pattern), number) for pattern in texts)
         tools = tuple(pattern for pattern in patterns if isinstance(pattern, ToolNamePattern))
         lowered = next((pattern for pattern in texts if pattern.lowered), None)
         if tools and rule.mode != "count":
@@ -77,10 +82,8 @@ def build_plan(rules: tuple[MetricRule, ...]) -> Plan:
     return Plan(tuple(searches), tuple(planned))
 
 
-def _build_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[Search, int]) -> Counter:
-    def number(kind: Kind, *of: Sequence) -> int:
-        return searches.setdefault(Search(kind, of), len(searches))
-
+def _build_counter(rule: MetricRule, rows: tuple[Sequence, ...], number: Callable[..., int]) -> Counter:
+    """Builds the counter of one pattern. `number` adds a search to the plan, or finds an equal one."""
     if rule.mode == "exists":
         return ExistsCounter(maybe=number("maybe", *rows), surely=number("surely", *rows), rows=rows)
     if rule.mode == "messages":
@@ -95,11 +98,11 @@ def _build_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[
         runs = tuple(one for one, row in zip(numbers, rows, strict=True) if row.has(PatternToken.IDENT))
         return WindowCounter(numbers, runs, re.compile(to_re(rows), re.IGNORECASE), reach=longest + 2)
     if any(row.has(PatternToken.REST) for row in rows):
-        return _build_line_counter(rule, rows, searches)
+        return _build_line_counter(rule, rows, number)
     return _build_spot_counter(rows, tuple(number("spots", row) for row in rows))
 
 
-def _build_line_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[Search, int]) -> LineCounter:
+def _build_line_counter(rule: MetricRule, rows: tuple[Sequence, ...], number: Callable[..., int]) -> LineCounter:
     """Rows with [..] match at most once per line, from the first head to the last end."""
     swallowing = [row for row in rows if row.has(PatternToken.REST)]
     others = [row for row in rows if not row.has(PatternToken.REST)]
@@ -107,18 +110,15 @@ def _build_line_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: 
     text = heads.pop()
     if heads or not isinstance(text, str) or any(row.has(PatternToken.EDGE) for row in swallowing):
         raise BadInput(f"{rule.key} has more than one kind of [..].", hint="Let all begin with the same literal.")
-    if any(part.text is None for row in swallowing for part in split_at_rest(row)):
+    if any(part.text is None for row in swallowing for part in row.split_at_rest()):
         raise BadInput(f"{rule.key} has more than words around [..].", hint="Use literal text.")
     head = Sequence((text,))
-    if any(_can_overlap(head, row, same=False) or _can_overlap(row, head, same=False) for row in others):
+    if any(_can_overlap(head, row) for row in others):
         raise BadInput(f"{rule.key}: what begins a [..] overlaps another alternative.", hint="Split the rule.")
-
-    def number(kind: Kind, *of: Sequence) -> int:
-        return searches.setdefault(Search(kind, of), len(searches))
 
     return LineCounter(
         head=number("spots", head),
-        last=number("maybe", *dict.fromkeys(split_at_rest(row)[-1] for row in swallowing)),
+        last=number("maybe", *dict.fromkeys(row.split_at_rest()[-1] for row in swallowing)),
         tails=_group_by_last(swallowing),
         others=_build_spot_counter(tuple(others), tuple(number("spots", row) for row in others)),
     )
@@ -128,29 +128,25 @@ def _group_by_last(rows: list[Sequence]) -> dict[bytes, tuple[tuple[bytes, ...],
     """Maps the last text of each row to the texts required between it and the head."""
     found: dict[bytes, tuple[tuple[bytes, ...], ...]] = {}
     for row in rows:
-        *between, last = ((part.text or "").encode() for part in split_at_rest(row)[1:])
+        *between, last = ((part.text or "").encode() for part in row.split_at_rest()[1:])
         found[last] = (*found.get(last, ()), tuple(between))
     return found
 
 
 def _build_spot_counter(rows: tuple[Sequence, ...], numbers: tuple[int, ...]) -> SpotCounter:
     """Separates rows whose hits can simply be added up from rows whose hits may overlap."""
-    meeting = [
-        any(
-            _can_overlap(row, other, same=row is other) or _can_overlap(other, row, same=row is other) for other in rows
-        )
-        for row in rows
-    ]
-    return SpotCounter(
-        numbers,
-        alone=tuple(number for number, meets in zip(numbers, meeting, strict=True) if not meets),
-        meeting=tuple(number for number, meets in zip(numbers, meeting, strict=True) if meets),
+    numbered = list(zip(numbers, rows, strict=True))
+    meeting = tuple(number for number, row in numbered if any(_can_overlap(row, other) for other in rows))
+    return SpotCounter(numbers, alone=tuple(number for number in numbers if number not in meeting), meeting=meeting)
+
+
+def _can_overlap(one: Sequence, other: Sequence) -> bool:
+    """Whether a hit of either row can begin inside a hit of the other; of one and the same row, inside another hit."""
+    same = one is other
+    return any(
+        _can_begin_inside(left, right, same=same) or _can_begin_inside(right, left, same=same)
+        for left, right in product(_flatten(one), _flatten(other))
     )
-
-
-def _can_overlap(one: Sequence, other: Sequence, *, same: bool) -> bool:
-    """Whether a hit of `other` can begin inside a hit of `one`."""
-    return any(_can_begin_inside(left, right, same=same) for left in _flatten(one) for right in _flatten(other))
 
 
 def _flatten(row: Sequence) -> list[str]:
@@ -166,7 +162,7 @@ def _flatten(row: Sequence) -> list[str]:
     return spelled
 
 
-def _can_begin_inside(one: str, other: str, *, same: bool = False) -> bool:
+def _can_begin_inside(one: str, other: str, *, same: bool) -> bool:
     """Whether `other` can begin inside `one`; for the `same` text, other than at its own start."""
     tails = (one[at:] for at in range(1 if same else 0, len(one)))
     return any(other.startswith(tail) or tail.startswith(other) for tail in tails)

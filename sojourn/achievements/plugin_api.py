@@ -99,11 +99,10 @@ class _RouteState:
 
     def _open_service(self) -> AchievementsService:
         with self._open_lock:
-            if self._service is not None:
-                return self._service
-            self._scans = self._open()
-            service = self._service = AchievementsService(self._scans)
-            return service
+            if self._service is None:
+                self._scans = self._open()
+                self._service = AchievementsService(self._scans)
+            return self._service
 
     @asynccontextmanager
     async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from sojourn.achievements.aggregate import SessionAggregate, is_local_model, is_weekend_and_night
@@ -14,21 +14,13 @@ from sojourn.achievements.plan import build_plan
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session_cache import CacheRecord
 from sojourn.achievements.session_scanner import SessionScanner
-from sojourn.achievements.snapshot import choose_titles
-from sojourn.badge_rules import Achievement, MetricRule
+from sojourn.achievements.snapshot import find_titles
+from sojourn.badge_rules import Achievement
 from sojourn.core.errors import BadInput
 from sojourn.ports.history import History, RawMessage, SessionFacts
 
 _CONTEXT_BYTES = 90  # shown before and after the first hit
 _MAX_HIGHLIGHTS = 20  # per message
-
-
-@dataclass(frozen=True, slots=True)
-class ReceiptPage:
-    """Some receipts, and where the next page begins; empty at the end."""
-
-    receipts: list[dict[str, Any]]
-    next: str
 
 
 def find_receipts(
@@ -39,31 +31,26 @@ def find_receipts(
     *,
     after: str = "",
     limit: int = 20,
-) -> ReceiptPage:
-    """The next `limit` receipts of a badge, newest sessions first. `after` is the `next` of the page before."""
+) -> tuple[list[dict[str, Any]], str]:
+    """The next `limit` receipts of a badge, newest sessions first, and the `after` of the next page; "" at the end."""
     if not 1 <= limit <= 200:
         raise BadInput(f"{limit} receipts cannot be shown at once.", hint="Ask for 1 to 200.")
     last_session, _, last_row = after.rpartition(":")
     if after and not (last_session and last_row.isdecimal() and len(last_row) < 20):
         raise BadInput(f"{after!r} is not a place in the receipts.", hint="Use the `next` of an earlier page.")
     shown: list[dict[str, Any]] = []
-    sources = _find_sources(book, badge, records)
     skipping = bool(after)
-    for record, wanted in sources:
+    for record, wanted in _find_sources(book, badge, records):
         if skipping and record.facts.id != last_session:
             continue
         first_row = int(last_row) + 1 if skipping else 0
         skipping = False
-        title = _choose_title(record.facts, history)
+        title = find_titles([record.facts], history.previews)[record.facts.id]
         for receipt in _read_session(book, record, wanted, history, first_row):
             if len(shown) == limit:
-                return ReceiptPage(shown, f"{shown[-1]['session_id']}:{shown[-1]['row']}")
+                return shown, f"{shown[-1]['session_id']}:{shown[-1]['row']}"
             shown.append({"session_id": record.facts.id, "title": title, **receipt})
-    return ReceiptPage(shown, "")
-
-
-def _choose_title(facts: SessionFacts, history: History) -> str:
-    return choose_titles([facts], {} if facts.title else history.previews([facts.id]))[facts.id]
+    return shown, ""
 
 
 # -- which sessions ------------------------------------------------------------
@@ -125,20 +112,20 @@ class _Highlighter:
     """Finds the matches of some fields in the rows of one session."""
 
     def __init__(self, book: RuleBook, wanted: tuple[str, ...], rows: Sequence[RawMessage]) -> None:
-        rules = tuple(_without_gates(rule) for rule in book.metrics if rule.key in wanted)
+        rules = tuple(replace(rule, gates=()) for rule in book.metrics if rule.key in wanted)
         planned = build_plan(rules)
         self._rows, self._wanted, self._plan = rows, wanted, planned
         self._scanner = SessionScanner(book, planned, PlainEngine(planned))
         reading = self._scanner.read(rows)
         hits = self._scanner.search(reading, set())
-        self._texts = _split(hits.data, hits.stops)
+        starts = [0, *(stop + 1 for stop in hits.stops)]
+        self._texts = [hits.data[start:stop] for start, stop in zip(starts, hits.stops, strict=False)]
         self._spans: dict[int, list[Span]] = {}
         for one in planned.rules:
             for counter in one.counters:
                 for start, end in counter.spans(hits):
                     at = bisect_left(hits.stops, start + 1)
-                    begins = hits.stops[at - 1] + 1 if at else 0
-                    span = start - begins, min(end, hits.stops[at]) - begins
+                    span = start - starts[at], min(end, hits.stops[at]) - starts[at]
                     self._spans.setdefault(at, []).append(span)
 
     def receipt(self, at: int) -> dict[str, Any] | None:
@@ -168,15 +155,6 @@ class _Highlighter:
         found: set[bytes] = set()
         self._scanner.search(self._scanner.read([self._rows[at]]), found)
         return sorted(path.decode("utf-8", "replace") for path in found)
-
-
-def _without_gates(rule: MetricRule) -> MetricRule:
-    return MetricRule(key=rule.key, pattern=rule.pattern, mode=rule.mode)
-
-
-def _split(data: bytes, stops: Sequence[int]) -> list[bytes]:
-    starts = [0, *(stop + 1 for stop in stops)]
-    return [data[start:stop] for start, stop in zip(starts, stops, strict=False)]
 
 
 def _excerpt(text: bytes, spans: Sequence[Span]) -> tuple[str, list[list[int]]]:

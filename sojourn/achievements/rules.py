@@ -25,22 +25,11 @@ def load_badges() -> tuple[Achievement, ...]:
     return tuple(_to_badge(entry) for entry in tomllib.loads(text)["badge"])
 
 
-def _to_badge(entry: Mapping[str, Any]) -> Achievement:
-    metric: str = entry.get("metric", "")
+def _to_badge(entry: dict[str, Any]) -> Achievement:
     requirements = tuple(Requirement(name, minimum) for name, minimum in entry.get("requirements", {}).items())
-    kind = "multi_condition" if requirements else "best_session" if metric.startswith("max_") else "lifetime"
-    return Achievement(
-        id=entry["id"],
-        title=entry["title"],
-        story=entry["story"],
-        category=entry["category"],
-        kind=kind,
-        icon=entry["icon"],
-        metric=metric,
-        tiers=tuple(entry.get("tiers", ())),
-        requirements=requirements,
-        secret=entry.get("secret", False),
-    )
+    is_best = entry.get("metric", "").startswith("max_")
+    kind = "multi_condition" if requirements else "best_session" if is_best else "lifetime"
+    return Achievement(**entry | {"kind": kind, "tiers": tuple(entry.get("tiers", ())), "requirements": requirements})
 
 
 @dataclass(frozen=True, slots=True)

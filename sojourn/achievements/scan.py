@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
 from sojourn.achievements.aggregate import SessionAggregate
-from sojourn.achievements.engine import Engine
 from sojourn.achievements.engine_plain import PlainEngine
-from sojourn.achievements.plan import Plan, build_plan
+from sojourn.achievements.plan import build_plan
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session_cache import CachedSession, CacheRecord, Fingerprint
 from sojourn.achievements.session_scanner import Contribution, SessionScanner
@@ -30,21 +29,12 @@ except ImportError:  # no wheel for this machine: slower, same numbers
 IN_PROCESS_ROWS = 8_000
 
 
-@dataclass(frozen=True, slots=True)
-class ScanProgress:
-    """The progress of a running scan."""
-
-    so_far: SessionAggregate
-    expected: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanResult:
     """A finished scan: every session in scan order, and how much work it was."""
 
     records: Sequence[CacheRecord]
     rescanned: int
-    reused: int
     messages: int  # rows read in this scan
     damaged: tuple[str, ...]  # sessions that could not be read at all
     seconds: float
@@ -61,7 +51,7 @@ def scan_sessions(
     known: Mapping[str, CachedSession] | None = None,
     only: Sequence[SessionFacts] | None = None,
     limit: int | None = None,
-    progress_callback: Callable[[ScanProgress], None] | None = None,
+    progress_callback: Callable[[SessionAggregate, int], None] | None = None,
     progress_every: int = 250,
     on_counted: Callable[[Mapping[str, CachedSession]], None] | None = None,
     workers: int | None = None,
@@ -74,33 +64,33 @@ def scan_sessions(
 
     `only` limits the scan to these sessions, if all others are known to be unchanged. A `scanner` that is at hand saves
     building one for work that needs no other processes. `on_counted` receives finished sessions soon after they are
-    counted; `progress_callback` is called after every `progress_every` sessions. Raises ScanStopped when `stopped`
-    returns true before the end.
+    counted; `progress_callback` receives the aggregate so far and the expected number of sessions after every
+    `progress_every` sessions. Raises ScanStopped when `stopped` returns true before the end.
     """
     began = time.perf_counter()
     with ExitStack() as until_done:
-        start_pool = partial(
-            _start_pool, until_done, partial(start_workers, book, history, workers=workers, gentle=gentle)
-        )
+
+        def start_pool() -> WorkerPool:
+            return until_done.enter_context(start_workers(book, history, workers=workers, gentle=gentle))
+
         is_first = only is None and not known
         early_pool = start_pool() if workers != 1 and is_first and _is_large(history) else None
         listed = [facts for facts in (history.sessions() if only is None else only) if not facts.archived]
         listed = listed[:limit] if limit and limit > 0 else listed
         state = _ScanState(listed, known or {})
         to_read = [facts for facts in listed if facts.id not in state.counted]
-        reused = len(listed) - len(to_read)
-        reported = reused // progress_every
-        local = _LocalScanner(history, scanner or partial(build_scanner, book))
-        batches: Iterator[list[Counted]]
+        reported = len(state.counted) // progress_every
+        count_here = partial(count_locally, cache(scanner or partial(build_scanner, book)), history)
+        batches: Iterator[Iterable[Counted]]
         ahead = sum(facts.active_rows for facts in to_read)
         if workers == 1 or len(to_read) < 2 or ahead <= in_process_rows:  # a session is not split
-            batches = ([one] for one in local.each([facts.id for facts in to_read]))
+            batches = ([one] for one in count_here([facts.id for facts in to_read]))
         else:
             sizes = [(facts.id, facts.active_rows) for facts in to_read]
-            here = None if gentle else local.count
-            batches = count_in_processes(early_pool or start_pool(), sizes, here=here, stopped=stopped)
+            pool = early_pool or start_pool()
+            batches = pool.map(_count_in_worker, sizes, here=None if gentle else count_here, stopped=stopped)
         for finished in batches:
-            fresh = state.take(finished)
+            fresh = state.add(finished)
             if on_counted is not None and fresh:
                 on_counted(fresh)
             if stopped():
@@ -108,40 +98,21 @@ def scan_sessions(
             done = len(state.counted) + len(state.damaged)
             if progress_callback is not None and done // progress_every > reported and done < len(listed):
                 reported = done // progress_every
-                progress_callback(ScanProgress(state.so_far(book), len(listed)))
+                progress_callback(state.update_aggregate(book), len(listed))
     if stopped():
         raise ScanStopped
-    records = state.records()
     return ScanResult(
-        records=records,
+        records=state.list_records(),
         rescanned=len(to_read),
-        reused=reused,
         messages=ahead,
         damaged=tuple(state.damaged),
         seconds=time.perf_counter() - began,
     )
 
 
-def _start_pool(until_done: ExitStack, make: Callable[[], WorkerPool]) -> WorkerPool:
-    return until_done.enter_context(make())
-
-
 def _is_large(history: History) -> bool:
     """Whether a first scan will need worker processes, so that they can start while it lists the sessions."""
     return isinstance(history, HasSize) and history.size() > PARALLEL_FROM_BYTES
-
-
-class _LocalScanner:
-    """Counts in this process; builds its scanner on first use."""
-
-    def __init__(self, history: History, scanner: Callable[[], SessionScanner]) -> None:
-        self._history, self._scanner = history, cache(scanner)
-
-    def each(self, sessions: Sequence[str]) -> Iterator[Counted]:
-        return count_locally(self._scanner(), self._history, sessions) if sessions else iter(())
-
-    def count(self, sessions: list[str]) -> list[Counted]:
-        return list(self.each(sessions))
 
 
 class _ScanState:
@@ -150,10 +121,10 @@ class _ScanState:
     def __init__(self, listed: Sequence[SessionFacts], known: Mapping[str, CachedSession]) -> None:
         self._listed = listed
         self._aggregate: SessionAggregate | None = None
-        self._pending: list[str] = []  # counted, but not in the aggregate yet
+        self._pending: list[CacheRecord] = []  # counted, but not in the aggregate yet
         self.damaged: list[str] = []
-        self.counted: dict[str, Contribution] = {
-            facts.id: read.contribution
+        self.counted: dict[str, CacheRecord] = {
+            facts.id: CacheRecord(facts, read.contribution)
             for facts in listed
             if (read := known.get(facts.id)) is not None and read.fingerprint == Fingerprint.of(facts)
         }
@@ -162,27 +133,29 @@ class _ScanState:
     def _by_id(self) -> dict[str, SessionFacts]:
         return {facts.id: facts for facts in self._listed}
 
-    def so_far(self, book: RuleBook) -> SessionAggregate:
+    def update_aggregate(self, book: RuleBook) -> SessionAggregate:
         """The aggregate of everything counted so far."""
         if self._aggregate is None:
-            self._aggregate, self._pending = SessionAggregate(book), list(self.counted)
-        self._aggregate.change([CacheRecord(self._by_id[session], self.counted[session]) for session in self._pending])
+            self._aggregate, self._pending = SessionAggregate(book), list(self.counted.values())
+        self._aggregate.change(self._pending)
         self._pending = []
         return self._aggregate
 
-    def take(self, finished: Sequence[Counted]) -> dict[str, CachedSession]:
+    def add(self, finished: Iterable[Counted]) -> dict[str, CachedSession]:
+        """Adds finished sessions; returns those that are not damaged."""
         fresh = {}
         for session, contribution in finished:
             if contribution is None:
                 self.damaged.append(session)
                 continue
-            self.counted[session] = contribution
-            self._pending.append(session)
-            fresh[session] = CachedSession(Fingerprint.of(self._by_id[session]), contribution)
+            facts = self._by_id[session]
+            self.counted[session] = record = CacheRecord(facts, contribution)
+            self._pending.append(record)
+            fresh[session] = CachedSession(Fingerprint.of(facts), contribution)
         return fresh
 
-    def records(self) -> list[CacheRecord]:
-        return [CacheRecord(facts, self.counted[facts.id]) for facts in self._listed if facts.id in self.counted]
+    def list_records(self) -> list[CacheRecord]:
+        return [self.counted[facts.id] for facts in self._listed if facts.id in self.counted]
 
 
 # A finished session and what it adds; None when its rows are damaged.
@@ -191,25 +164,19 @@ Counted = tuple[str, Contribution | None]
 
 def build_scanner(book: RuleBook) -> SessionScanner:
     """Builds a scanner with the fastest engine that is installed."""
-    planned = build_plan(book.metrics)
-    return SessionScanner(book, planned, _choose_engine(planned))
+    plan = build_plan(book.metrics)
+    return SessionScanner(book, plan, PlainEngine(plan) if HyperscanEngine is None else HyperscanEngine(plan))
 
 
-def get_engine_name() -> str:
-    return PlainEngine.name if HyperscanEngine is None else HyperscanEngine.name
-
-
-def _choose_engine(planned: Plan) -> Engine:
-    return PlainEngine(planned) if HyperscanEngine is None else HyperscanEngine(planned)
-
-
-def count_locally(scanner: SessionScanner, history: History, sessions: Sequence[str]) -> Iterator[Counted]:
-    """Counts in this process. A damaged session yields None and counting continues."""
+def count_locally(
+    scanner: Callable[[], SessionScanner], history: History, sessions: Sequence[str]
+) -> Iterator[Counted]:
+    """Counts in this process; builds the scanner on first use. A damaged session yields None and counting continues."""
     left = list(sessions)
     while left:
         try:
             for session, rows in history.messages(left):
-                yield session, scanner.contribution(rows)
+                yield session, scanner().count_session(rows)
                 left = left[left.index(session) + 1 :]
             return
         except StoreCorrupt:
@@ -219,17 +186,6 @@ def count_locally(scanner: SessionScanner, history: History, sessions: Sequence[
 def start_workers(book: RuleBook, history: History, *, workers: int | None = None, gentle: bool = False) -> WorkerPool:
     """Starts worker processes. `gentle` ones run at low priority, and this process does not help them."""
     return WorkerPool(_start_worker, (book, history, gentle), workers=workers, caller_works=not gentle)
-
-
-def count_in_processes(
-    pool: WorkerPool,
-    sessions: Sequence[tuple[str, int]],
-    *,
-    here: Callable[[list[str]], list[Counted]] | None = None,
-    stopped: Callable[[], bool] = lambda: False,
-) -> Iterator[list[Counted]]:
-    """Counts (session, rows) pairs in workers and partly `here`; yields batches of results in any order."""
-    return pool.map(_count_in_worker, sessions, here=here, stopped=stopped)
 
 
 # -- in the worker process; the state is global because there is one scanner per process --------
@@ -248,4 +204,4 @@ def _count_in_worker(sessions: list[str]) -> list[Counted]:
     if _worker is None:
         raise RuntimeError("The worker was not initialised.")
     scanner, history = _worker
-    return list(count_locally(scanner, history, sessions))
+    return list(count_locally(lambda: scanner, history, sessions))

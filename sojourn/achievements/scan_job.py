@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.achievements import unlocks
-from sojourn.achievements.aggregate import AggregateNumbers, SessionAggregate
+from sojourn.achievements.aggregate import SessionAggregate
 from sojourn.achievements.document_store import DocumentStore
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.scan import IN_PROCESS_ROWS, ScanProgress, ScanResult, build_scanner, scan_sessions
+from sojourn.achievements.scan import IN_PROCESS_ROWS, ScanResult, build_scanner, scan_sessions
 from sojourn.achievements.session_cache import CachedSession, SessionCache
 from sojourn.achievements.session_scanner import SessionScanner
-from sojourn.achievements.snapshot import BuiltSnapshot, Snapshot, SnapshotStore, build_snapshot
+from sojourn.achievements.snapshot import Snapshot, SnapshotStore, build_snapshot
 from sojourn.achievements.unlocks import Unlock
 from sojourn.ports.history import HasChangeFeed, History, HistoryChanges
 
@@ -90,16 +90,16 @@ class ScanJob:
             return self._repeat_last(int(now()))
         self._try_save("the record of earlier scans", self._cache.load)
 
-        def progress(at: ScanProgress) -> None:
-            on_progress(len(at.so_far), at.expected)
+        def progress(counted: SessionAggregate, expected: int) -> None:
+            on_progress(len(counted), expected)
             if on_partial is not None:
-                meta = _build_meta("in_progress", len(at.so_far), expected=at.expected)
-                on_partial(self._build(at.so_far, meta, {}, int(now()), is_partial=True).snapshot)
+                meta = _build_meta("in_progress", len(counted), expected=expected)
+                on_partial(self._build(counted, meta, int(now()))[0])
 
         aggregate, result = self._update(mark[1:], full, progress, stopped)
         before = unlocks.load(self._documents, inherited=self._settings.inherited_state) | self._unsaved
-        built = self._build(aggregate, _build_result_meta(result, aggregate), before, int(now()))
-        outcome = ScanOutcome(built.snapshot, built.records, aggregate, is_new=True)
+        snapshot, after = self._build(aggregate, _build_result_meta(result, aggregate), int(now()), before)
+        outcome = ScanOutcome(snapshot, after, aggregate, is_new=True)
         self._last = mark, outcome
         return outcome
 
@@ -126,7 +126,7 @@ class ScanJob:
         self,
         zone: tuple[object, ...],
         full: bool,
-        progress: Callable[[ScanProgress], None],
+        progress: Callable[[SessionAggregate, int], None],
         stopped: Callable[[], bool],
     ) -> tuple[SessionAggregate, ScanResult]:
         """Scans only the changed sessions if the history reports a few; otherwise all of them."""
@@ -183,18 +183,10 @@ class ScanJob:
             self._try_save("the journal", lambda: self._cache.add(fresh))
 
     def _build(
-        self,
-        numbers: AggregateNumbers,
-        meta: Mapping[str, Any],
-        known: Mapping[str, Unlock],
-        now: int,
-        *,
-        is_partial: bool = False,
-    ) -> BuiltSnapshot:
+        self, sessions: SessionAggregate, meta: Mapping[str, Any], now: int, known: Mapping[str, Unlock] | None = None
+    ) -> tuple[Snapshot, dict[str, Unlock]]:
         previews = self._history.previews
-        return build_snapshot(
-            self._book, numbers, scan_meta=meta, previews=previews, records=known, now=now, is_partial=is_partial
-        )
+        return build_snapshot(self._book, sessions, scan_meta=meta, previews=previews, now=now, known=known)
 
     def _try_save(self, what: str, write: Callable[[], None]) -> bool:
         """Runs `write` and records an OSError: a full disk must not cost the result of the scan."""
@@ -208,15 +200,8 @@ class ScanJob:
 
 
 def _build_meta(mode: str, done: int, *, expected: int) -> dict[str, Any]:
-    return {
-        "mode": mode,
-        "sessions_total": done,
-        "sessions_rescanned": 0,
-        "sessions_reused": 0,
-        "sessions_scanned_so_far": done,
-        "sessions_expected_total": expected,
-        "error": None,
-    }
+    counts = {"sessions_total": done, "sessions_scanned_so_far": done, "sessions_expected_total": expected}
+    return {"mode": mode, **counts, "sessions_rescanned": 0, "sessions_reused": 0, "error": None}
 
 
 def _build_result_meta(result: ScanResult, aggregate: SessionAggregate) -> dict[str, Any]:

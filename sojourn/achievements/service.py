@@ -9,14 +9,17 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal
 
+from sojourn.achievements.aggregate import SessionAggregate
 from sojourn.achievements.coordinator import ScanCoordinator
-from sojourn.achievements.receipts import ReceiptPage, find_receipts
+from sojourn.achievements.receipts import find_receipts
 from sojourn.achievements.session_cache import CacheRecord
-from sojourn.achievements.snapshot import Snapshot, build_pending_snapshot, recent_unlocks, session_badges
+from sojourn.achievements.snapshot import Snapshot, build_snapshot, list_recent_unlocks, list_session_badges
 from sojourn.core.errors import BadInput, NotFound, SojournError, StoreUnavailable
+from sojourn.ports.history import History
 
 logger = logging.getLogger(__name__)
 _MAX_THREADS = 32  # for concurrent requests of the drop-in; some of them wait
@@ -27,15 +30,9 @@ _SNAPSHOT_KEYS = (
     "generated_at",
 )
 _EMPTY_META: Mapping[str, Any] = {
-    "sessions_total": 0,
-    "sessions_rescanned": 0,
-    "sessions_reused": 0,
-    "sessions_scanned_so_far": 0,
-    "sessions_expected_total": 0,
+    **dict.fromkeys(("sessions_total", "sessions_rescanned", "sessions_reused", "sessions_scanned"), 0),
+    **dict.fromkeys(("sessions_scanned_so_far", "sessions_expected_total", "messages_scanned", "malformed_rows"), 0),
     "duration_ms": None,
-    "sessions_scanned": 0,
-    "messages_scanned": 0,
-    "malformed_rows": 0,
     "damaged_sessions": [],
 }
 
@@ -97,12 +94,12 @@ class AchievementsService:
         return self._coordinator.get_status()
 
     def recent_unlocks(self) -> list[dict[str, Any]]:
-        return recent_unlocks(self._choose_answer(None).snapshot)
+        return list_recent_unlocks(self._choose_answer(None).snapshot)
 
     def session_badges(self, session: str) -> dict[str, Any]:
         """The badges one session would earn alone; none for a session that was not counted."""
         record = self._find_record(session)
-        badges = session_badges(self._coordinator.book, record) if record is not None else []
+        badges = list_session_badges(self._coordinator.book, record) if record is not None else []
         return {"session_id": session, "badges": badges}
 
     def rescan(self, *, full: bool = False) -> dict[str, Any]:
@@ -110,9 +107,9 @@ class AchievementsService:
         self._coordinator.run_if_needed(force=True, full=full)
         return self._coordinator.get_status()
 
-    def rescan_and_wait(self, *, full: bool = False, seconds: float = MAX_WAIT_SECONDS) -> dict[str, Any]:
-        """Waits for a scan to end, at most `seconds`, and returns the snapshot at that time."""
-        self._coordinator.run_if_needed(force=True, full=full, wait=min(seconds, MAX_WAIT_SECONDS), partials=False)
+    def rescan_and_wait(self, *, full: bool = False) -> dict[str, Any]:
+        """Waits for a scan to end, at most MAX_WAIT_SECONDS, and returns the snapshot at that time."""
+        self._coordinator.run_if_needed(force=True, full=full, wait=MAX_WAIT_SECONDS, partials=False)
         snapshot = self._coordinator.snapshots.get()
         aggregate = snapshot.get("aggregate", {}) if snapshot is not None else {}
         return {"ok": not self._coordinator.has_failed, **self.achievements(), "aggregate": aggregate, "sessions": []}
@@ -127,12 +124,9 @@ class AchievementsService:
         found = next((one for one in book.achievements if one.id == badge), None)
         if found is None:
             raise NotFound(f'There is no badge "{badge}".', hint="`sojourn achievements` lists them.")
-        history = copy.copy(self._coordinator.history)  # its own connection: a scan may be using the other one
-        try:
-            page: ReceiptPage = find_receipts(book, found, self._load_records(), history, after=after, limit=limit)
-        finally:
-            history.close()
-        return {"id": badge, "receipts": page.receipts, "next": page.next}
+        with self._copy_history() as history:
+            shown, following = find_receipts(book, found, self._load_records(), history, after=after, limit=limit)
+        return {"id": badge, "receipts": shown, "next": following}
 
     # -- choosing ----------------------------------------------------------
 
@@ -142,7 +136,7 @@ class AchievementsService:
         if snapshot is None:
             snapshot = self._await_first_scan(wait)
             if snapshot is None:
-                return _Answer(scans.so_far or self._build_pending(), "SCANNING", is_stale=True)
+                return _Answer(scans.so_far or self._build_pending_snapshot(), "SCANNING", is_stale=True)
         is_running, stale = scans.is_running, scans.is_stale()
         if stale:
             scans.note_stale_served()
@@ -155,8 +149,7 @@ class AchievementsService:
     def _await_first_scan(self, wait: float | None) -> Snapshot | None:
         """Starts the first scan and waits for it; None while it runs. Raises ScanFailed."""
         scans = self._coordinator
-        seconds = None if wait is None else max(0.0, min(wait, MAX_WAIT_SECONDS))
-        is_coming = scans.run_if_needed(wait=seconds)
+        is_coming = scans.run_if_needed(wait=wait)
         snapshot = scans.snapshots.get()
         if snapshot is None and scans.has_failed and not (is_coming and scans.is_running):
             raise ScanFailed(
@@ -165,8 +158,11 @@ class AchievementsService:
             )
         return snapshot
 
-    def _build_pending(self) -> Snapshot:
-        return build_pending_snapshot(self._coordinator.book, int(self._clock()))
+    def _build_pending_snapshot(self) -> Snapshot:
+        """The snapshot served before the first scan: all badges, no numbers."""
+        book, previews = self._coordinator.book, self._coordinator.history.previews
+        meta, now = {"mode": "pending"}, int(self._clock())
+        return build_snapshot(book, SessionAggregate(book), scan_meta=meta, previews=previews, now=now)[0]
 
     def _find_record(self, session: str) -> CacheRecord | None:
         found = self._coordinator.records.get(session)
@@ -176,15 +172,16 @@ class AchievementsService:
         """The sessions of the last scan; after a restart, those in the cache of earlier scans."""
         if self._coordinator.records:
             return list(self._coordinator.records)
-        earlier: Mapping[str, Any] = self._coordinator.load_cache()
+        earlier = self._coordinator.load_cache()
         if not earlier:
             return []
-        history = copy.copy(self._coordinator.history)
-        try:
+        with self._copy_history() as history:
             listed = history.sessions()
-        finally:
-            history.close()
         return [CacheRecord(facts, earlier[facts.id].contribution) for facts in listed if facts.id in earlier]
+
+    def _copy_history(self) -> closing[History]:
+        """The history with its own connection: a scan may be using the other one."""
+        return closing(copy.copy(self._coordinator.history))
 
 
 def serve_lines(service: AchievementsService, requests: BinaryIO, answers: BinaryIO) -> None:
@@ -213,8 +210,7 @@ def _handle_line(service: AchievementsService, line: bytes) -> tuple[Any, int, A
     try:
         request = json.loads(line)
         number = request.get("id")
-        status, value = dispatch(service, request["method"], request["path"], request.get("query") or {})
-        return number, status, value
+        return number, *dispatch(service, request["method"], request["path"], request.get("query") or {})
     except SojournError as error:
         return number, error.status, _to_problem(error.status, error.code, str(error), error.hint)
     except Exception as error:  # one failing request must not end the process

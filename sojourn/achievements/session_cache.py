@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from sojourn.achievements.document_store import DocumentStore
 from sojourn.achievements.rules import RuleBook
@@ -19,8 +19,7 @@ from sojourn.achievements.session_scanner import Contribution
 from sojourn.ports.history import Moment, SessionFacts
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
+class Fingerprint(NamedTuple):
     """The values that change when the messages of a session do: new rows, rewinds, compaction."""
 
     updated_at: Moment
@@ -51,14 +50,12 @@ class CacheRecord:
 
 
 logger = logging.getLogger(__name__)
-
 NAME = "scan_checkpoint.json"
 JOURNAL = "scan_journal.jsonl"
 SCHEMA_VERSION = 2
 _HEADER_END = b', "sessions": {'
 _END = b"}}\n"
 _LARGE_BYTES = 1 << 18  # a smaller document is cheap to rewrite, though not with every message
-_SIGNALS = tuple(field.name for field in fields(Fingerprint))
 
 
 class SessionCache:
@@ -79,10 +76,10 @@ class SessionCache:
             return
         self.sessions, self._document_bytes, self._journal_bytes, self._is_torn = {}, 0, 0, False
         document = self._documents.read(NAME, lambda raw: raw.endswith(_END))
-        if document is not None and self._read_lines(document.split(b"\n")[:-2], _HEADER_END):
+        if document is not None and self._read_lines(document.split(b"\n")[:-2], is_document=True):
             self._document_bytes = len(document)
         journal = self._documents.read(JOURNAL, lambda raw: True)
-        if journal is not None and self._read_lines(journal.split(b"\n")[:-1], b""):
+        if journal is not None and self._read_lines(journal.split(b"\n")[:-1], is_document=False):
             self._journal_bytes, self._is_torn = len(journal), not journal.endswith(b"\n")
         self._versions = self._stored_versions()
 
@@ -119,22 +116,13 @@ class SessionCache:
         gone = [session for session in self.sessions if session not in keep] if len(self.sessions) != len(keep) else []
         for session in gone:
             del self.sessions[session]
+        size, journal_size = self._document_bytes, self._journal_bytes
+        is_journal_small = journal_size * 8 < max(size, _LARGE_BYTES) if size else not journal_size
         try:
-            self._compact_if_worthwhile(bool(gone), generated_at)
+            if not is_journal_small or (gone and size <= _LARGE_BYTES):
+                self._rewrite(generated_at)
         finally:
             self._lines = {}
-
-    def _compact_if_worthwhile(self, has_gone: bool, generated_at: int) -> None:
-        is_large = self._document_bytes > _LARGE_BYTES
-        if not self._journal_bytes and (is_large or not has_gone):
-            return
-        if (
-            self._document_bytes
-            and self._journal_bytes * 8 < max(self._document_bytes, _LARGE_BYTES)
-            and (is_large or not has_gone)
-        ):
-            return
-        self._rewrite(generated_at)
 
     def _rewrite(self, generated_at: int) -> None:
         data = self._encode_document(generated_at)
@@ -159,20 +147,17 @@ class SessionCache:
         )
         return header.removesuffix(b"}") + _HEADER_END + b"\n" + pairs + b"\n" + _END
 
-    def _read_lines(self, lines: list[bytes], header_end: bytes) -> bool:
+    def _read_lines(self, lines: list[bytes], *, is_document: bool) -> bool:
         """Adds the sessions of a document or journal, if the same rules counted them."""
-        if not lines:
-            return False
         try:
-            closing = b"}}" if header_end else b""
-            header = json.loads(lines[0] + closing)
-            if {key: header.get(key) for key in self._build_header()} != self._build_header():
+            header = json.loads(lines[0] + b"}}" if is_document else lines[0])
+            if not self._build_header().items() <= header.items():
                 return False
-        except (ValueError, AttributeError):
+        except (IndexError, ValueError, AttributeError):
             return False
         for line in lines[1:]:
             try:
-                pair = json.loads(b"{" + line.removesuffix(b",") + b"}" if header_end else line)
+                pair = json.loads(b"{" + line.removesuffix(b",") + b"}" if is_document else line)
                 self.sessions.update({session: self._decode_entry(entry) for session, entry in pair.items()})
             except (ValueError, KeyError, TypeError, AttributeError):
                 logger.warning("a damaged line in the record of earlier scans was skipped")
@@ -180,18 +165,15 @@ class SessionCache:
 
     def _encode_entry(self, session: str, known: CachedSession) -> bytes:
         mark, added = known.fingerprint, known.contribution
-        metrics: dict[str, Any] = {
-            key: value for key, value in zip(self._book.fields, added.values, strict=True) if value
-        }
+        metrics = {key: value for key, value in zip(self._book.fields, added.values, strict=True) if value}
         contribution: dict[str, Any] = {"metrics": metrics, "tool_names": added.tool_names}
         if added.problems:
             contribution["problems"] = added.problems
-        fingerprint = {name: getattr(mark, name) for name in _SIGNALS}
-        entry = {"fingerprint": fingerprint, "contribution": contribution}
+        entry = {"fingerprint": mark._asdict(), "contribution": contribution}
         return f"{json.dumps(session)}:{json.dumps(entry, separators=(',', ':'))}".encode()
 
     def _decode_entry(self, entry: Mapping[str, Any]) -> CachedSession:
         mark, added = entry["fingerprint"], entry["contribution"]
         values = tuple(int(added["metrics"].get(key, 0)) for key in self._book.fields)
         contribution = Contribution(values, tuple(added["tool_names"]), added.get("problems", 0))
-        return CachedSession(Fingerprint(*(mark[name] for name in _SIGNALS)), contribution)
+        return CachedSession(Fingerprint(**mark), contribution)

@@ -6,19 +6,16 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 from typing import Any
 
-from sojourn.achievements.engine import Engine, Hits, is_word_after, is_word_before
+from sojourn.achievements.engine import FOLDS, Engine, Hits, is_word_after, is_word_before
 from sojourn.achievements.message_reader import MessageReader, SessionContent, collect_paths
 from sojourn.achievements.pattern_syntax import parse_pattern, to_re
 from sojourn.achievements.plan import Plan
 from sojourn.achievements.rules import RuleBook
 from sojourn.ports.history import RawMessage
-
-# Ignoring case makes these equal to ASCII letters; all other characters keep their own meaning.
-_FOLDS = ((b"\xc4\xb0", b"i"), (b"\xc4\xb1", b"i"), (b"\xc5\xbf", b"s"), (b"\xe2\x84\xaa", b"k"))
-_encode = json.JSONEncoder().encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +44,9 @@ class SessionScanner:
         }
         self._conditional = [one.rule for one in plan.rules if one.rule.gates or one.rule.mode == "exists"]
         self.read = MessageReader().read
-        self._rules_by_tool: dict[str, tuple[str, ...]] = {}  # tool name → keys of the rules it counts for
+        self._rules_of_tool = cache(self._find_rules_of_tool)
 
-    def contribution(self, rows: Sequence[RawMessage]) -> Contribution:
+    def count_session(self, rows: Sequence[RawMessage]) -> Contribution:
         """Counts all rows of one session."""
         reading = self.read(rows)
         paths: set[bytes] = set()
@@ -117,26 +114,24 @@ class SessionScanner:
     def _count_tools(self, sequence: dict[str, int]) -> dict[str, int]:
         counts: dict[str, int] = {}
         for name, times in sequence.items():
-            for key in self._rules_by_tool.get(name) or self._find_rules_of_tool(name):
+            for key in self._rules_of_tool(name):
                 counts[key] = counts.get(key, 0) + times
         return counts
 
     def _find_rules_of_tool(self, name: str) -> tuple[str, ...]:
         """The keys of the rules a tool name counts for; twice if two patterns of a rule match."""
         lower = name.lower()
-        marks = tuple(
+        return tuple(
             planned.rule.key
             for planned in self._plan.rules
             for tool in planned.tools
             if any(needle in lower for needle in tool.needles)
         )
-        self._rules_by_tool[name] = marks
-        return marks
 
 
 def _encode_calls(calls: Any, reading: SessionContent) -> bytes:
     try:
-        return _encode(calls).encode()
+        return json.dumps(calls).encode()
     except RecursionError:  # nested too deeply for the encoder
         reading.problems += 1
         return b""
@@ -144,7 +139,7 @@ def _encode_calls(calls: Any, reading: SessionContent) -> bytes:
 
 def _fold_case(text: bytes) -> bytes:
     if not text.isascii():
-        for letter, partner in _FOLDS:
+        for letter, partner in FOLDS:
             text = text.replace(letter, partner)
     return text
 

@@ -7,10 +7,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from sojourn.achievements.aggregate import AggregateNumbers, SessionAggregate
+from sojourn.achievements.aggregate import SessionAggregate
 from sojourn.achievements.document_store import DocumentStore
 from sojourn.achievements.evaluate import badge_to_json, evaluate_badge
 from sojourn.achievements.rules import RuleBook
@@ -18,74 +17,65 @@ from sojourn.achievements.session_cache import CacheRecord
 from sojourn.achievements.unlocks import Unlock
 from sojourn.ports.history import SessionFacts
 
-FLAGS = {"port_conflict": "port_conflict_events"}  # boolean field → the number it is derived from
-UNTITLED = "Untitled"
-
-
 logger = logging.getLogger(__name__)
-
 NAME = "scan_snapshot.json"
 _POLL_SECONDS = 0.5  # between checks for a snapshot of another process
 Previews = Callable[[Sequence[str]], Mapping[str, str]]
 Snapshot = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltSnapshot:
-    """A snapshot and the unlock records after it."""
-
-    snapshot: Snapshot
-    records: Mapping[str, Unlock]
-
-
 def build_snapshot(
     book: RuleBook,
-    numbers: AggregateNumbers,
+    sessions: SessionAggregate,
     *,
     scan_meta: Mapping[str, Any],
     previews: Previews,
-    records: Mapping[str, Unlock] | None = None,
     now: int,
-    is_partial: bool = False,
-) -> BuiltSnapshot:
-    """Evaluates all badges. A partial snapshot has no unlock dates and creates none."""
-    found = numbers.totals()
-    unlocks = {} if is_partial else dict(records or {})
+    known: Mapping[str, Unlock] | None = None,
+) -> tuple[Snapshot, dict[str, Unlock]]:
+    """Evaluates all badges; returns the snapshot and the unlock records after it.
+
+    `known` are the unlock records so far; without them the snapshot is partial: it has no unlock dates.
+    """
+    totals = sessions.totals()
+    unlocks = dict(known or {})
     labels = book.labels
     items = []
     for badge in book.achievements:
-        at = evaluate_badge(badge, found)
+        at = evaluate_badge(badge, totals)
         shown = badge_to_json(badge, at, labels)
         if at.unlocked:
-            evidence = _find_evidence(numbers, badge.metric, previews) if badge.metric else None
-            if not is_partial:
+            evidence = _find_evidence(sessions, badge.metric, previews) if badge.metric else None
+            if known is not None:
                 unlocks.setdefault(badge.id, Unlock(now, at.tier, evidence))
             record = unlocks.get(badge.id)
             shown["unlocked_at"] = record.unlocked_at if record else None
             shown["evidence"] = (record.evidence if record else None) or evidence
         items.append(shown)
-    snapshot = _assemble(items, found, scan_meta, now)
-    return BuiltSnapshot(snapshot, unlocks)
+    states = [one["state"] for one in items]
+    snapshot = {
+        "achievements": items,
+        "aggregate": totals,
+        "sessions": [],
+        "scan_meta": dict(scan_meta),
+        "error": None,
+        "unlocked_count": states.count("unlocked"),
+        "discovered_count": states.count("discovered"),
+        "secret_count": states.count("secret"),
+        "total_count": len(items),
+        "generated_at": now,
+    }
+    return snapshot, unlocks
 
 
-def build_pending_snapshot(book: RuleBook, now: int) -> Snapshot:
-    """The snapshot served before the first scan: all badges, no numbers."""
-    labels = book.labels
-    items = [badge_to_json(badge, evaluate_badge(badge, {}), labels) for badge in book.achievements]
-    meta = {"mode": "pending", "sessions_total": 0, "sessions_rescanned": 0, "sessions_reused": 0}
-    return _assemble(items, {}, meta, now)
-
-
-def session_rows(book: RuleBook, sessions: Iterable[CacheRecord], previews: Previews) -> list[dict[str, Any]]:
+def build_session_rows(book: RuleBook, sessions: Iterable[CacheRecord], previews: Previews) -> list[dict[str, Any]]:
     """All fields of all sessions, for `--json`."""
     records = list(sessions)
-    facts = [record.facts for record in records]
-    untitled = [one.id for one in facts if not one.title]
-    titles = choose_titles(facts, previews(untitled) if untitled else {})  # a missing history has no previews
+    titles = find_titles([record.facts for record in records], previews)
     return [build_session_row(book, record, titles[record.facts.id]) for record in records]
 
 
-def session_badges(book: RuleBook, session: CacheRecord) -> list[dict[str, Any]]:
+def list_session_badges(book: RuleBook, session: CacheRecord) -> list[dict[str, Any]]:
     """The badges this one session would earn alone."""
     found = SessionAggregate(book, [session]).totals()
     labels = book.labels
@@ -93,38 +83,19 @@ def session_badges(book: RuleBook, session: CacheRecord) -> list[dict[str, Any]]
     return [badge_to_json(badge, at, labels) for badge, at in earned if at.unlocked]
 
 
-def recent_unlocks(snapshot: Snapshot, most: int = 20) -> list[dict[str, Any]]:
-    """Unlocked badges, newest first; among equals in catalogue order."""
+def list_recent_unlocks(snapshot: Snapshot) -> list[dict[str, Any]]:
+    """The 20 newest unlocked badges, newest first; among equals in catalogue order."""
     unlocked = [one for one in snapshot["achievements"] if one["unlocked"]]
-    return sorted(unlocked, key=lambda one: -(one.get("unlocked_at") or 0))[:most]
+    return sorted(unlocked, key=lambda one: -(one.get("unlocked_at") or 0))[:20]
 
 
-def _find_evidence(numbers: AggregateNumbers, metric: str, previews: Previews) -> dict[str, Any] | None:
-    best = numbers.best(metric)
+def _find_evidence(sessions: SessionAggregate, metric: str, previews: Previews) -> dict[str, Any] | None:
+    best = sessions.best(metric)
     if best is None:
         return None
     record, value = best
     facts = record.facts
-    titles = choose_titles([facts], {} if facts.title else previews([facts.id]))
-    return {"session_id": facts.id, "title": titles[facts.id], "value": value}
-
-
-def _assemble(
-    items: list[dict[str, Any]], found: Mapping[str, int], scan_meta: Mapping[str, Any], now: int
-) -> Snapshot:
-    states = [one["state"] for one in items]
-    return {
-        "achievements": items,
-        "aggregate": dict(found),
-        "sessions": [],
-        "scan_meta": dict(scan_meta),
-        "error": None,
-        "unlocked_count": sum(one["unlocked"] for one in items),
-        "discovered_count": states.count("discovered"),
-        "secret_count": states.count("secret"),
-        "total_count": len(items),
-        "generated_at": now,
-    }
+    return {"session_id": facts.id, "title": find_titles([facts], previews)[facts.id], "value": value}
 
 
 class SnapshotStore:
@@ -164,8 +135,7 @@ class SnapshotStore:
 
     def set(self, snapshot: Snapshot) -> None:
         """Stores a snapshot; in memory even if writing it raises OSError."""
-        with self._lock:
-            self._snapshot = snapshot
+        self.set_in_memory(snapshot)
         data = json.dumps(snapshot | {"sessions": []}, sort_keys=True).encode()
         self._documents.write(NAME, data)
 
@@ -196,11 +166,12 @@ def _parse(raw: bytes) -> Snapshot | None:
         snapshot = json.loads(raw)
     except ValueError:
         return None
-    if not isinstance(snapshot, dict) or not isinstance(snapshot.get("achievements"), list):
-        return None
-    if not isinstance(snapshot.get("generated_at"), int | float):
-        return None
-    return snapshot
+    is_snapshot = (
+        isinstance(snapshot, dict)
+        and isinstance(snapshot.get("achievements"), list)
+        and isinstance(snapshot.get("generated_at"), int | float)
+    )
+    return snapshot if is_snapshot else None
 
 
 def build_session_row(book: RuleBook, record: CacheRecord, title: str) -> dict[str, Any]:
@@ -215,10 +186,12 @@ def build_session_row(book: RuleBook, record: CacheRecord, title: str) -> dict[s
         "model_names": [facts.model] if facts.model else [],
         "tool_names": list(record.contribution.tool_names),
         **numbers,
-        **{flag: bool(numbers.get(of)) for flag, of in FLAGS.items()},
+        "port_conflict": bool(numbers.get("port_conflict_events")),
     }
 
 
-def choose_titles(facts: Iterable[SessionFacts], previews: Mapping[str, str]) -> dict[str, str]:
+def find_titles(facts: Sequence[SessionFacts], previews: Previews) -> dict[str, str]:
     """The title of each session, else its first words, else "Untitled"."""
-    return {one.id: one.title or previews.get(one.id) or UNTITLED for one in facts}
+    untitled = [one.id for one in facts if not one.title]
+    first_words = previews(untitled) if untitled else {}  # a missing history has no previews
+    return {one.id: one.title or first_words.get(one.id) or "Untitled" for one in facts}

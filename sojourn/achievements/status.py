@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from sojourn.achievements.document_store import DocumentStore
 
 NAME = "scan_status.json"
-_MAX_DURATIONS = 100  # kept for average and p95
-_PASSING = ("sessions_scanned_so_far", "sessions_expected_total")
-# A value of another type is ignored.
-_KINDS: Mapping[str, type | tuple[type, ...]] = {
-    "state": str,
-    "started_at": int,
-    "finished_at": int,
-    "last_error": str,
-    "last_duration_ms": int,
-    "run_count": int,
-    "failure_count": int,
-    "dedupe_hits": int,
-    "stale_served": int,
+_MAX_DURATIONS = 100  # stored for average and p95
+_NOT_SAVED = ("sessions_scanned_so_far", "sessions_expected_total")
+_NOT_REPORTED = ("durations_ms", "failures_in_a_row", "resets")
+_COUNTERS = ("run_count", "failure_count", "dedupe_hits", "stale_served", "failures_in_a_row", "resets")
+# The types of saved values; a value of another type is ignored.
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("state", "last_error"), str),
+    **dict.fromkeys(("started_at", "finished_at", "last_duration_ms", *_COUNTERS), int),
     "durations_ms": list,
-    "failures_in_a_row": int,
     "next_try_at": (int, float),
-    "resets": int,
 }
 
 
 @dataclass(slots=True)
 class ScanStatus:
-    """The state of scanning. Only the coordinator changes it, under its lock."""
+    """The state of scanning; its fields are JSON keys. Only the coordinator changes it, under its lock."""
 
     state: Literal["idle", "running", "failed"] = "idle"
     started_at: int | None = None
@@ -56,7 +49,7 @@ class ScanStatus:
         try:
             data = documents.read(NAME, lambda raw: True)
             written: Any = json.loads(data) if data is not None else {}
-            known = {name: written[name] for name in _KINDS if isinstance(written.get(name), _KINDS[name])}
+            known = {name: written[name] for name, kind in _TYPES.items() if isinstance(written.get(name), kind)}
         except (OSError, ValueError, AttributeError):
             known = {}
         status = cls(**known)
@@ -65,8 +58,7 @@ class ScanStatus:
         return status
 
     def save(self, documents: DocumentStore) -> None:
-        saved = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _PASSING}
-        documents.write(NAME, json.dumps(saved, sort_keys=True).encode(), durable=False)
+        documents.write(NAME, json.dumps(self._to_dict(_NOT_SAVED), sort_keys=True).encode(), durable=False)
 
     def begin(self, now: float) -> None:
         self.state, self.started_at = "running", int(now)
@@ -77,9 +69,7 @@ class ScanStatus:
         self.state, self.last_error = "idle", None
         self.failures_in_a_row, self.next_try_at = 0, 0.0
 
-    def fail(
-        self, now: float, seconds: float, reason: str, *, first_wait_seconds: float, max_wait_seconds: float
-    ) -> None:
+    def fail(self, now: float, seconds: float, reason: str, first_wait_seconds: float, max_wait_seconds: float) -> None:
         """Records a failure; each one in a row doubles the time until the retry."""
         self._end(now, seconds)
         self.state, self.last_error = "failed", reason
@@ -102,19 +92,11 @@ class ScanStatus:
     def report(self) -> Mapping[str, Any]:
         """The public fields, as served by `scan-status`."""
         ordered = sorted(self.durations_ms)
-        return {
-            "state": self.state,
-            "started_at": self.started_at,
-            "finished_at": self.finished_at,
-            "last_error": self.last_error,
-            "last_duration_ms": self.last_duration_ms,
-            "run_count": self.run_count,
-            "failure_count": self.failure_count,
-            "dedupe_hits": self.dedupe_hits,
-            "stale_served": self.stale_served,
+        return self._to_dict(_NOT_REPORTED) | {
             "duration_avg_ms": round(sum(ordered) / len(ordered)) if ordered else None,
             "duration_p95_ms": ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))] if ordered else None,
             "next_try_at": int(self.next_try_at) if self.state == "failed" else None,
-            "sessions_scanned_so_far": self.sessions_scanned_so_far,
-            "sessions_expected_total": self.sessions_expected_total,
         }
+
+    def _to_dict(self, left_out: Collection[str]) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name not in left_out}

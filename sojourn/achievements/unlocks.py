@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,14 @@ NAME = "state.json"
 
 @dataclass(frozen=True, slots=True)
 class Unlock:
-    """The first unlock of a badge; later tiers do not change it, and losing the badge does not remove it."""
+    """The first unlock of a badge; later tiers do not change it, and losing the badge does not remove it.
+
+    Its fields are the keys of the document.
+    """
 
     unlocked_at: int
     first_tier: str | None = None
     evidence: Mapping[str, Any] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return {"unlocked_at": self.unlocked_at, "first_tier": self.first_tier, "evidence": self.evidence}
 
 
 def load(documents: DocumentStore, *, inherited: Path | None = None) -> dict[str, Unlock]:
@@ -45,7 +45,7 @@ def are_saved(documents: DocumentStore, records: Mapping[str, Unlock]) -> bool:
 
 
 def save(documents: DocumentStore, records: Mapping[str, Unlock]) -> None:
-    document = {"unlocks": {badge: record.to_json() for badge, record in records.items()}}
+    document = {"unlocks": {badge: asdict(record) for badge, record in records.items()}}
     documents.write(NAME, json.dumps(document, indent=2, sort_keys=True).encode())
 
 

@@ -21,27 +21,36 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
     from rich.console import Console
 
-    from sojourn.cli.chat.app import run_chat as run_chat
+    from sojourn.cli.chat.prompt import run_chat as run_chat
     from sojourn.cli.commands.chat import chat
-    from sojourn.cli.commands.completion import completion
+    from sojourn.cli.commands.completion import complete_sessions, complete_sources, completion
     from sojourn.cli.commands.config import config
     from sojourn.cli.commands.doctor import doctor
     from sojourn.cli.commands.imports import imports
     from sojourn.cli.commands.plugins import plugins
     from sojourn.cli.commands.sessions import sessions
-    from sojourn.cli.commands.sessions_delete import delete, forget
-    from sojourn.cli.commands.sessions_edit import archive, end, pin, tag, title, unarchive, unpin, untag
+    from sojourn.cli.commands.sessions_edit import (
+        archive,
+        delete,
+        end,
+        forget,
+        pin,
+        tag,
+        title,
+        unarchive,
+        unpin,
+        untag,
+    )
     from sojourn.cli.commands.sessions_export import export
     from sojourn.cli.commands.sessions_show import search, show
     from sojourn.cli.commands.stop import stop
     from sojourn.cli.commands.store import store
     from sojourn.cli.commands.welcome import welcome
     from sojourn.cli.context import CommandContext
-    from sojourn.cli.shell_completion import complete_sessions, complete_sources
     from sojourn.cli.views.console import make_console
     from sojourn.cli.views.reports import (
         print_histories,
-        print_import_reports,
+        print_import_report,
         print_move_report,
         print_stats,
         print_verdict,
@@ -105,15 +114,15 @@ SESSIONS_COMMANDS: dict[str, LazyCommand] = {
     "unarchive": Lazy("sojourn.cli.commands.sessions_edit:unarchive"),
     "end": Lazy("sojourn.cli.commands.sessions_edit:end"),
     "export": Lazy("sojourn.cli.commands.sessions_export:export"),
-    "delete": Lazy("sojourn.cli.commands.sessions_delete:delete"),
-    "forget": Lazy("sojourn.cli.commands.sessions_delete:forget"),
+    "delete": Lazy("sojourn.cli.commands.sessions_edit:delete"),
+    "forget": Lazy("sojourn.cli.commands.sessions_edit:forget"),
 }
 
 # Parts that only some runs of a command need.
 ASYNCIO_RUN: Lazy[Run] = Lazy("asyncio:run")  # as large as click
-COMPLETE_SESSIONS: Lazy[Complete] = Lazy("sojourn.cli.shell_completion:complete_sessions")
-COMPLETE_SOURCES: Lazy[Complete] = Lazy("sojourn.cli.shell_completion:complete_sources")
-RUN_CHAT: Lazy[RunChat] = Lazy("sojourn.cli.chat.app:run_chat")  # prompt_toolkit
+COMPLETE_SESSIONS: Lazy[Complete] = Lazy("sojourn.cli.commands.completion:complete_sessions")
+COMPLETE_SOURCES: Lazy[Complete] = Lazy("sojourn.cli.commands.completion:complete_sources")
+RUN_CHAT: Lazy[RunChat] = Lazy("sojourn.cli.chat.prompt:run_chat")  # prompt_toolkit
 
 # Views load rich, which `--json` does not need.
 MAKE_CONSOLE: Lazy[MakeConsole] = Lazy("sojourn.cli.views.console:make_console")
@@ -122,7 +131,7 @@ PRINT_HITS: LazyView = Lazy("sojourn.cli.views.sessions:print_hits")
 PRINT_SESSIONS: LazyView = Lazy("sojourn.cli.views.sessions:print_sessions")
 PRINT_TRANSCRIPT: LazyView = Lazy("sojourn.cli.views.sessions:print_transcript")
 PRINT_HISTORIES: LazyView = Lazy("sojourn.cli.views.reports:print_histories")
-PRINT_IMPORT_REPORTS: LazyView = Lazy("sojourn.cli.views.reports:print_import_reports")
+PRINT_IMPORT_REPORT: LazyView = Lazy("sojourn.cli.views.reports:print_import_report")
 PRINT_MOVE_REPORT: LazyView = Lazy("sojourn.cli.views.reports:print_move_report")
 PRINT_STATS: LazyView = Lazy("sojourn.cli.views.reports:print_stats")
 PRINT_VERDICT: LazyView = Lazy("sojourn.cli.views.reports:print_verdict")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping
@@ -15,6 +14,7 @@ import click
 
 from sojourn.cli.command_table import ASYNCIO_RUN, MAKE_CONSOLE, SHOW_PROGRESS
 from sojourn.core.errors import BadInput, SojournError
+from sojourn.text.formatting import dump_json
 
 if TYPE_CHECKING:  # `sojourn --help` needs none of them
     from sojourn.cli.command_table import LazyView
@@ -100,6 +100,13 @@ class CommandContext:
         """Calls `view(console, *values)` with a console on standard output."""
         view.load()(MAKE_CONSOLE.load()(no_color=self.no_color), *values, **options)
 
+    def show(self, value: Any, view: LazyView, *values: Any, **options: Any) -> None:
+        """Prints `value` with `--json`; otherwise renders the view."""
+        if self.json:
+            emit(value)
+        else:
+            self.render(view, *values, **options)
+
     def progress(self) -> AbstractContextManager[Progress | None]:
         """`with context.progress() as progress`: draws bars on a terminal; None in a pipe or with `--json`."""
         if self.json or not sys.stderr.isatty():
@@ -117,19 +124,9 @@ class CommandContext:
 def emit(value: Any) -> None:
     """Prints a value as JSON; a list with one line per item."""
     if isinstance(value, list):
-        click.echo("[" + ",".join(f"\n{dump(one)}" for one in value) + ("\n]" if value else "]"))
+        click.echo("[" + ",".join(f"\n{dump_json(one)}" for one in value) + ("\n]" if value else "]"))
     else:
-        click.echo(dump(value))
-
-
-def dump(value: Any) -> str:
-    """JSON text in valid UTF-8: lone surrogates are escaped."""
-    text = json.dumps(value, ensure_ascii=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value)
-    return text
+        click.echo(dump_json(value))
 
 
 def current_context() -> CommandContext:

@@ -15,10 +15,10 @@ from pathlib import Path
 import click
 
 from sojourn import __version__
-from sojourn.cli.context import CommandContext, dump
+from sojourn.cli.context import CommandContext
 from sojourn.cli.main import sojourn
 from sojourn.core.errors import BadInput, SojournError
-from sojourn.text.formatting import one_line
+from sojourn.text.formatting import dump_json, one_line
 
 INTERRUPTED_EXIT_CODE = 130  # as shells say it: 128 + the number of the signal
 BUG_EXIT_CODE = 70
@@ -72,7 +72,7 @@ def _translate_click_error(error: click.ClickException) -> BadInput:
 
 
 def _report_error(context: CommandContext, args: Sequence[str], error: SojournError) -> int:
-    _print_error(str(error), error.code, error.hint, context, as_json=context.json or _wants_json(args))
+    _print_error(context, args, str(error), code=error.code, hint=error.hint)
     return error.exit_code
 
 
@@ -82,10 +82,10 @@ def _wants_json(args: Sequence[str]) -> bool:
     return "--json" in (words[: words.index("--")] if "--" in words else words)
 
 
-def _print_error(message: str, code: str, hint: str, context: CommandContext, *, as_json: bool) -> None:
+def _print_error(context: CommandContext, args: Sequence[str], message: str, *, code: str, hint: str) -> None:
     """The only place where the command line shows an error."""
-    if as_json:
-        click.echo(dump({"error": {"code": code, "message": message, "hint": hint}}), err=True)
+    if context.json or _wants_json(args):
+        click.echo(dump_json({"error": {"code": code, "message": message, "hint": hint}}), err=True)
         return
     color = False if context.no_color else None
     line = click.style(f"✗ {one_line(message)}", fg="red") + click.style(f"   ({code})", dim=True)
@@ -108,9 +108,7 @@ def _report_bug(context: CommandContext, args: Sequence[str], error: Exception) 
         click.echo(details, err=True)
     where = f"Its details are in {log_file}." if log_file else "Its details are above."
     message = f"Sojourn failed in a way it should not: {type(error).__name__}: {error}"
-    _print_error(
-        message, "bug", f"This is a bug; please report it. {where}", context, as_json=context.json or _wants_json(args)
-    )
+    _print_error(context, args, message, code="bug", hint=f"This is a bug; please report it. {where}")
     return BUG_EXIT_CODE
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from sojourn.text.formatting import to_iso
 
 if TYPE_CHECKING:  # types only: a listing needs none of these modules
-    from sojourn.ports.app import ImportReport, MoveReport
+    from sojourn.ports.app import ImportReport
     from sojourn.ports.importer import FoundHistory
-    from sojourn.ports.store import Health, Removed, SearchHit
-    from sojourn.ports.store_admin import StoreStats, VerifyReport
+    from sojourn.ports.store import Removed, SearchHit
 
 
 def encode_hit(one: SearchHit) -> dict[str, Any]:
@@ -30,19 +28,12 @@ def encode_hit(one: SearchHit) -> dict[str, Any]:
 
 
 def encode_history(one: FoundHistory) -> dict[str, Any]:
-    keys = ("source", "home", "sessions", "bytes", "version", "problem")
-    return {key: getattr(one, key) for key in keys} | {"home": str(one.home)}
+    return asdict(one) | {"home": str(one.home)}
 
 
 def encode_import_report(one: ImportReport) -> dict[str, Any]:
-    shape = {field.name: getattr(one, field.name) for field in fields(one)}
-    shape["skipped"] = [{"id": name, "because": why} for name, why in one.skipped]
-    return {**shape, "notes": list(one.notes), "seconds": round(one.seconds, 3)}
-
-
-def encode_move_report(one: MoveReport) -> dict[str, Any]:
-    rows = [{"table": table, "rows": number, "hash": proof} for table, number, proof in one.rows]
-    return {"tables": rows, "seconds": round(one.seconds, 3)}
+    skipped = [{"id": name, "because": why} for name, why in one.skipped]
+    return asdict(one) | {"skipped": skipped, "seconds": round(one.seconds, 3)}
 
 
 def encode_removal(one: Removed) -> dict[str, Any]:
@@ -53,16 +44,3 @@ def encode_removal(one: Removed) -> dict[str, Any]:
         "backups": list(one.backups),
         "left": list(one.remaining),
     }
-
-
-def encode_stats(one: StoreStats) -> dict[str, Any]:
-    shape = {field.name: getattr(one, field.name) for field in fields(one)}
-    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in shape.items()}
-
-
-def encode_verdict(one: VerifyReport) -> dict[str, Any]:
-    return {"clean": one.clean, "checked": dict(one.checked), "problems": list(one.problems)}
-
-
-def encode_health(one: Health) -> dict[str, Any]:
-    return {field.name: getattr(one, field.name) for field in fields(one)}

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sojourn.cli.command_table import COMPLETE_SESSIONS
+from sojourn.cli.command_table import COMPLETE_SESSIONS, COMPLETE_SOURCES
 from sojourn.cli.context import CommandContext
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from sojourn.cli.command_table import Complete
     from sojourn.lazy import Lazy
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -121,36 +122,28 @@ class TimeParam(click.ParamType[float]):
         return (start + timedelta(days=1) if self.end else start).timestamp()
 
 
-class SessionParam(click.ParamType[str]):
-    """A session by id, beginning of an id, or title. The store resolves it; this class only completes it."""
+class CompletedParam(click.ParamType[str]):
+    """A text whose completions come from the application; any text is accepted."""
 
-    name = "session"
+    def __init__(self, name: str, complete: Lazy[Complete]) -> None:
+        self.name, self._complete = name, complete
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         context = ctx.find_object(CommandContext)
-        if context is None:
-            return []
-        return COMPLETE_SESSIONS.load()(context, incomplete)
+        return self._complete.load()(context, incomplete) if context else []
+
+
+SESSION = CompletedParam("session", COMPLETE_SESSIONS)  # an id, the beginning of one, or a title
+SOURCE = CompletedParam("source", COMPLETE_SOURCES)  # the name of a program, or a path
 
 
 def session_argument(*, many: bool = False) -> Callable[[F], F]:
-    return click.argument("session", type=SessionParam(), nargs=-1 if many else 1, required=True)
+    return click.argument("session", type=SESSION, nargs=-1 if many else 1, required=True)
 
 
-def source_option(function: F) -> F:
-    return click.option("--source", "sources", multiple=True, metavar="NAME", help="Only from there; may be repeated.")(
-        function
-    )
-
-
-def since_option(function: F) -> F:
-    return click.option("--since", type=TimeParam(), help="Not before: 30m, 12h, 7d, 2w, today or 2026-01-31.")(
-        function
-    )
-
-
-def until_option(function: F) -> F:
-    return click.option("--until", type=TimeParam(end=True), help="Not after; a date means all of that day.")(function)
-
-
+source_option = click.option(
+    "--source", "sources", multiple=True, metavar="NAME", help="Only from there; may be repeated."
+)
+since_option = click.option("--since", type=TimeParam(), help="Not before: 30m, 12h, 7d, 2w, today or 2026-01-31.")
+until_option = click.option("--until", type=TimeParam(end=True), help="Not after; a date means all of that day.")
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")

@@ -27,7 +27,6 @@ fcntl: Any = _fcntl
 
 START_SECONDS = 30.0  # seconds a server may take to be ready
 _POLL_SECONDS = 0.05
-_LOG = "serve.log"
 _MAX_LOG_BYTES = 1_000_000
 
 
@@ -104,12 +103,11 @@ async def _start(settings: Settings, deadline: float) -> Server:
 
 def _launch(settings: Settings, out: IO[bytes]) -> subprocess.Popen[bytes]:
     """Starts `sojourn serve` detached from the terminal. Flags are passed as variables, which `ps` does not show."""
-    values = {
-        name: settings[name]
+    flags = {
+        SETTINGS_BY_NAME[name].variable: _to_variable(settings[name])
         for name, origin in settings.origins.items()
         if origin == "flag" and name in SETTINGS_BY_NAME
     }
-    flags = {SETTINGS_BY_NAME[name].variable: _to_variable(value) for name, value in values.items()}
     serve = ["serve", "--host", "127.0.0.1", "--port", "0", "--until-idle"]
     argv = [sys.executable, "-m", "sojourn", "--home", str(settings.home), *serve]
     return start_detached(argv, cwd=settings.home, env={**os.environ, **flags}, output=out)
@@ -125,7 +123,7 @@ def _prepare_log(home: Path) -> Path:
     """Opens the log for its owner only, and empties it when it is too long."""
     folder = home / "logs"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    log = folder / _LOG
+    log = folder / "serve.log"
     os.close(os.open(log, os.O_CREAT | os.O_WRONLY, 0o600))
     if log.stat().st_size > _MAX_LOG_BYTES:
         log.write_bytes(b"")

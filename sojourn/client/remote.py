@@ -1,23 +1,15 @@
-"""RemoteService: `ports.service.Service`, spoken over HTTP and server-sent events."""
+"""RemoteService: `ports.service.Service` over HTTP and server-sent events."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
-import httpx2
-
-from sojourn.client.transport import (
-    RECONNECT_SECONDS,
-    Backoff,
-    FindServer,
-    HttpTransport,
-    caller_headers,
-    principal_header,
-)
+from sojourn.client.transport import RECONNECT_SECONDS, FindServer, HttpTransport
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.handoff import Handoff, HandoffId
@@ -29,21 +21,27 @@ from sojourn.ports.tool import Reply
 from sojourn.server_file import Server
 from sojourn.text.codec import decode_recorded, decode_value, encode_value, make_cursor
 
+T = TypeVar("T")
+_ARCHIVED = {True: "yes", False: "no", None: "any"}
 _PAGE_ROWS, _PAGE_HITS = 1000, 200  # the most one request may ask for
 _SETTABLE = ("title", "tags", "pinned", "archived", "model", "cwd")
 _HANDOFF = ("handoff_state", "handoff_platform", "handoff_error")
 
 
 class RemoteService:
-    """A server's service. Turns run there, and go on when this is closed."""
+    """The service of a server. Turns run there, and continue when this is closed."""
 
     def __init__(self, server: Server, again: FindServer | None = None, *, patience: float = RECONNECT_SECONDS) -> None:
-        self._line, self._patience = HttpTransport(server, again, patience=patience), patience
+        self._transport = HttpTransport(server, again, patience=patience)
 
     async def close(self) -> None:
-        await self._line.close()
+        await self._transport.close()
 
-    # talking
+    async def _ask_for(self, kind: type[T], method: str, path: str, who: Caller | Principal = OWNER, **given: Any) -> T:
+        """The answer as a dataclass."""
+        return decode_value(kind, await self._transport.ask(method, path, who, **given))
+
+    # turns
     async def open(
         self,
         by: Caller,
@@ -62,14 +60,13 @@ class RemoteService:
             "parent": parent,
             "source": by.surface,
         }
-        found = await self._line.ask("POST", "/api/sessions", headers=caller_headers(by), safe=False, json=wanted)
-        return decode_value(Session, found)
+        return await self._ask_for(Session, "POST", "/api/sessions", by, json=wanted)
 
     async def say(
         self, session: SessionId, said: TurnRequest, by: Caller, *, when_busy: Literal["refuse", "wait"] = "refuse"
     ) -> Turn:
-        """With a key of its own, so that asking again after a cut line starts no second turn."""
-        words = {
+        """Sends an idempotency key, so that repeating it after a broken connection starts no second turn."""
+        body = {
             "message": said.text,
             "runtime": said.runtime,
             "model": said.model,
@@ -80,85 +77,59 @@ class RemoteService:
             "when_busy": when_busy,
             "attachments": [{"hash": one.hash, "name": one.name} for one in said.attachments],
         }
-        headers = {**caller_headers(by), "Idempotency-Key": quote(said.key) or uuid.uuid4().hex}
-        found = await self._line.ask(
-            "POST", _session_path(session, "turns"), headers=headers, safe=True, endless=when_busy == "wait", json=words
+        key, path = quote(said.key) or uuid.uuid4().hex, _session_path(session, "turns")
+        endless = when_busy == "wait"
+        found = await self._transport.ask(
+            "POST", path, by, safe=True, endless=endless, headers={"Idempotency-Key": key}, json=body
         )
         return Turn(id=TurnId(found["turn_id"]), session=SessionId(found["session_id"]), after=found["after"])
 
     async def stop(self, session: SessionId, by: Caller, *, turn: TurnId | None = None) -> bool:
         path = _session_path(session, "turns", turn or "running", "stop")
-        return bool((await self._line.ask("POST", path, headers=caller_headers(by), safe=True))["stopped"])
+        return bool((await self._transport.ask("POST", path, by, safe=True))["stopped"])
 
     async def answer(self, session: SessionId, question: str, reply: Reply, by: Caller) -> None:
         path = _session_path(session, "turns", "running", "approval")
-        words = {"question": question, "choice": reply.choice, "why": reply.why}
-        await self._line.ask("POST", path, headers=caller_headers(by), safe=False, json=words)
+        body = {"question": question, "choice": reply.choice, "why": reply.why}
+        await self._transport.ask("POST", path, by, json=body)
 
     async def steer(self, session: SessionId, text: str, by: Caller) -> None:
-        await self._line.ask(
-            "POST", _session_path(session, "steer"), headers=caller_headers(by), safe=False, json={"text": text}
-        )
+        await self._transport.ask("POST", _session_path(session, "steer"), by, json={"text": text})
 
     async def take_over(self, session: SessionId, by: Caller) -> Session:
-        return decode_value(
-            Session, await self._line.ask("POST", _session_path(session, "take"), headers=caller_headers(by), safe=True)
-        )
+        return await self._ask_for(Session, "POST", _session_path(session, "take"), by, safe=True)
 
     async def undo(self, session: SessionId, by: Caller) -> int:
-        return int(
-            (await self._line.ask("POST", _session_path(session, "undo"), headers=caller_headers(by), safe=False))[
-                "hidden"
-            ]
-        )
+        return int((await self._transport.ask("POST", _session_path(session, "undo"), by))["hidden"])
 
     async def attach(self, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> Attachment:
-        headers = {**principal_header(OWNER), "Content-Type": media_type}
-        found = await self._line.ask(
-            "POST",
-            _session_path(session, "attachments"),
-            headers=headers,
-            safe=True,
-            params={"name": name},
-            content=data,
+        path, headers = _session_path(session, "attachments"), {"Content-Type": media_type}
+        return await self._ask_for(
+            Attachment, "POST", path, safe=True, headers=headers, params={"name": name}, content=data
         )
-        return decode_value(Attachment, found)
 
-    # following
     async def watch(self, session: SessionId, *, after: int = 0, principal: Principal = OWNER) -> Log:
-        """Goes on where it was when the line is cut; ends when the session is deleted."""
-        known, waiting, why = False, Backoff(self._patience), None
-        while True:
-            headers = {**principal_header(principal), "Last-Event-ID": str(after)}
-            try:
-                async with self._line.open(_session_path(session, "events"), headers=headers, params={}) as answer:
-                    known = True
-                    async for frame in httpx2.EventSource(answer, max_event_size=None):
-                        waiting.reset()
-                        if frame.data and int(frame.id) > after:
-                            after = int(frame.id)
-                            yield decode_recorded(frame.event, after, frame.json())  # type: ignore[arg-type]
-                why = None
-            except NotFound:
-                if known:
-                    return
-                raise
-            except httpx2.TransportError as error:
-                why = error
-            await self._line.come_back(waiting, why)
+        """Continues where it was when the connection breaks; ends when the session is deleted."""
+        path = _session_path(session, "events")
+        async with aclosing(self._transport.follow(path, principal, after=after)) as frames:
+            async for frame in frames:
+                yield decode_recorded(frame.event, int(frame.id), frame.json())  # type: ignore[arg-type]
 
-    # reading
+    async def running(self, session: SessionId) -> TurnId | None:
+        found = (await self._transport.ask("GET", _session_path(session, "turns", "running")))["turn_id"]
+        return TurnId(found) if found else None
+
+    async def runtimes(self) -> Sequence[RuntimeInfo]:
+        return [decode_value(RuntimeInfo, one) for one in await self._transport.ask("GET", "/api/runtimes")]
+
+    # sessions
     async def get(self, session: SessionId, *, principal: Principal = OWNER) -> Session:
-        found = await self._line.ask("GET", _session_path(session), headers=principal_header(principal), safe=True)
-        return decode_value(Session, found)
+        return await self._ask_for(Session, "GET", _session_path(session), principal)
 
     async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session:
         if not words.strip():
             raise NotFound(f'There is no session "{words}".', hint="`sojourn sessions list` shows what there is.")
-        found = await self._line.ask(
-            "GET", "/api/resolve", headers=principal_header(principal), safe=True, params={"words": words}
-        )
-        return decode_value(Session, found)
+        return await self._ask_for(Session, "GET", "/api/resolve", principal, params={"words": words})
 
     async def find(self, listing: Listing) -> list[Session]:
         params: dict[str, Any] = {
@@ -169,7 +140,7 @@ class RemoteService:
             "parent": listing.parent,
             "since": _to_iso_date(listing.since),
             "until": _to_iso_date(listing.until),
-            "archived": {True: "yes", False: "no", None: "any"}[listing.archived],
+            "archived": _ARCHIVED[listing.archived],
             "pinned": listing.pinned,
         }
         before = make_cursor(*listing.before) if listing.before else None
@@ -181,12 +152,15 @@ class RemoteService:
             "q": search.text,
             "role": search.roles,
             "source": search.sources,
+            "tag": search.tags,
+            "model": search.model,
+            "archived": _ARCHIVED[search.archived],
             "tool": search.tool,
             "since": _to_iso_date(search.since),
             "until": _to_iso_date(search.until),
             "session": search.session,
         }
-        if not search.text.strip():
+        if not search.text.strip() and not search.tool:
             raise BadInput(
                 f"There is no word to look for in {search.text!r}.", hint="Give at least one letter or digit."
             )
@@ -206,7 +180,7 @@ class RemoteService:
         path = {"sessions": "/api/sessions", "hits": "/api/search"}[kind]
         while left > 0:
             wanted = _drop_empty({**params, "limit": min(left, most), "before": before})
-            page = await self._line.ask("GET", path, headers=principal_header(asker), safe=True, params=wanted)
+            page = await self._transport.ask("GET", path, asker, params=wanted)
             for one in page[kind]:
                 yield one
             left, before = left - len(page[kind]), page["next"]
@@ -217,31 +191,23 @@ class RemoteService:
         found: list[Recorded] = []
         after: int | None = 0
         while after is not None:
-            page = await self._line.ask(
-                "GET",
-                _session_path(session, "messages"),
-                headers=principal_header(principal),
-                safe=True,
-                params={"after": after, "limit": _PAGE_ROWS, "include": "undone,summarised"},
-            )
+            params = {"after": after, "limit": _PAGE_ROWS, "include": "undone,summarised"}
+            page = await self._transport.ask("GET", _session_path(session, "messages"), principal, params=params)
             found += [decode_recorded("message", seq, raw) for seq, raw in page["messages"]]
             after = page["next"]
         return found
 
     async def change(self, old: Session, new: Session) -> Session:
         if any(getattr(old, name) != getattr(new, name) for name in _HANDOFF):
-            raise BadInput("A hand-off is not changed from afar.", hint="Ask for it where the session is served.")
+            raise BadInput("A hand-off cannot be changed over HTTP.", hint="Use `hand_off` or `cancel_handoff`.")
         wanted = {name: encode_value(getattr(new, name)) for name in _SETTABLE} | {"revision": old.revision}
-        found = await self._line.ask(
-            "PATCH", _session_path(old.id), headers=principal_header(old.principal), safe=False, json=wanted
-        )
-        return decode_value(Session, found)
+        return await self._ask_for(Session, "PATCH", _session_path(old.id), old.principal, json=wanted)
 
     async def export(
         self, session: SessionId, format: ExportFormat = "markdown", *, principal: Principal = OWNER
     ) -> str:
         path, params = _session_path(session, "export"), {"format": format}
-        return await self._line.ask_text("GET", path, headers=principal_header(principal), params=params)
+        return (await self._transport.request("GET", path, principal, params=params)).text
 
     # hand-offs
     async def hand_off(
@@ -252,64 +218,53 @@ class RemoteService:
         if not to:
             raise BadInput("Hand it off to where?", hint="Name a platform: local, telegram, discord … or cli.")
         body = {"to": to, "surface": by.surface, "wait": wait}
-        return decode_value(
-            Handoff, await self._line.ask("POST", path, headers=caller_headers(by), safe=False, json=body)
-        )
+        return await self._ask_for(Handoff, "POST", path, by, json=body)
 
     async def follow_handoff(self, handoff: Handoff) -> AsyncGenerator[Handoff, None]:
         """Reconnects when the connection breaks; yields a state once."""
-        backoff, why, state = Backoff(self._patience), None, ""
-        while True:
-            try:
-                path = _plugin_path("gateway", "handoffs", handoff.id, "events")
-                async with self._line.open(path, headers=principal_header(OWNER), params={}) as answer:
-                    async for frame in httpx2.EventSource(answer, max_event_size=None):
-                        backoff.reset()
-                        handoff = decode_value(Handoff, frame.json())  # type: ignore[arg-type]
-                        if handoff.state != state:
-                            state = handoff.state
-                            yield handoff
+        path, state = _plugin_path("gateway", "handoffs", handoff.id, "events"), ""
+        async with aclosing(self._transport.follow(path)) as frames:
+            async for frame in frames:
+                handoff = decode_value(Handoff, frame.json())  # type: ignore[arg-type]
+                if handoff.state != state:
+                    state = handoff.state
+                    yield handoff
                 if not handoff.is_live:
                     return
-            except httpx2.TransportError as error:
-                why = error
-            await self._line.come_back(backoff, why)
 
     async def get_handoff(self, id: HandoffId) -> Handoff:
-        return decode_value(Handoff, await self._get(_plugin_path("gateway", "handoffs", id)))
+        return await self._ask_for(Handoff, "GET", _plugin_path("gateway", "handoffs", id))
 
     async def cancel_handoff(self, id: HandoffId) -> Handoff:
-        path = _plugin_path("gateway", "handoffs", id)
-        return decode_value(Handoff, await self._line.ask("DELETE", path, headers=principal_header(OWNER), safe=False))
+        return await self._ask_for(Handoff, "DELETE", _plugin_path("gateway", "handoffs", id))
 
     # libraries
     async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> Sequence[Fact]:
-        path, params = _plugin_path("memory", "facts"), _drop_empty({"text": text})
-        found = await self._line.ask("GET", path, headers=principal_header(principal), safe=True, params=params)
+        params = _drop_empty({"text": text})
+        found = await self._transport.ask("GET", _plugin_path("memory", "facts"), principal, params=params)
         return [_to_fact(one) for one in found]
 
     async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact:
         path, body = _plugin_path("memory", "facts"), {"text": text, "why": why}
-        return _to_fact(await self._line.ask("POST", path, headers=principal_header(principal), safe=True, json=body))
+        return _to_fact(await self._transport.ask("POST", path, principal, safe=True, json=body))
 
     async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER) -> Fact:
-        path, body = _plugin_path("memory", "facts", id), {"text": text}
-        return _to_fact(await self._line.ask("PATCH", path, headers=principal_header(principal), safe=False, json=body))
+        path = _plugin_path("memory", "facts", id)
+        return _to_fact(await self._transport.ask("PATCH", path, principal, json={"text": text}))
 
     async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
-        path = _plugin_path("memory", "facts", id)
-        return _to_fact(await self._line.ask("DELETE", path, headers=principal_header(principal), safe=False))
+        return _to_fact(await self._transport.ask("DELETE", _plugin_path("memory", "facts", id), principal))
 
     async def list_skills(self) -> Sequence[Skill | SkillProblem]:
-        return [_to_skill(one) for one in await self._get(_plugin_path("skills", "skills"))]
+        return [_to_skill(one) for one in await self._transport.ask("GET", _plugin_path("skills", "skills"))]
 
     async def get_skill(self, name: str) -> Skill:
-        found = _to_skill(await self._get(_plugin_path("skills", "skills", name)))
+        found = _to_skill(await self._transport.ask("GET", _plugin_path("skills", "skills", name)))
         assert isinstance(found, Skill)
         return found
 
     async def list_templates(self) -> Sequence[TemplateInfo]:
-        found = await self._get(_plugin_path("templates", "templates"))
+        found = await self._transport.ask("GET", _plugin_path("templates", "templates"))
         usable = [
             TemplateInfo(
                 name=one["name"],
@@ -321,18 +276,6 @@ class RemoteService:
             for one in found["templates"]
         ]
         return [*usable, *(TemplateInfo(name=one["name"], problem=one["problem"]) for one in found["unreadable"])]
-
-    async def _get(self, path: str) -> Any:
-        return await self._line.ask("GET", path, headers=principal_header(OWNER), safe=True)
-
-    async def running(self, session: SessionId) -> TurnId | None:
-        path = _session_path(session, "turns", "running")
-        found = (await self._line.ask("GET", path, headers=principal_header(OWNER), safe=True))["turn_id"]
-        return TurnId(found) if found else None
-
-    async def runtimes(self) -> Sequence[RuntimeInfo]:
-        found = await self._line.ask("GET", "/api/runtimes", headers={}, safe=True)
-        return [decode_value(RuntimeInfo, one) for one in found]
 
 
 def _session_path(session: str, *rest: str) -> str:

@@ -1,41 +1,39 @@
-"""The line to a server: requests, their problems as our errors, and coming back when it was cut."""
+"""HTTP transport to a server: sends requests, raises its problems as our errors, reconnects."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import quote
 
 import httpx2
 
-from sojourn.core.errors import ServerUnreachable, SojournError, error_from_code
-from sojourn.core.sessions import Principal
+from sojourn.core.errors import NotFound, ServerUnreachable, SojournError, error_from_code
+from sojourn.core.sessions import OWNER, Principal
 from sojourn.ports.service import Caller
 from sojourn.server_file import Server
 
 RECONNECT_SECONDS = 15.0  # seconds a server may be away, to start again or to come back
-_STREAM_TIMEOUT_SECONDS = 45.0  # a live stream says something every 15 seconds
+_STREAM_TIMEOUT_SECONDS = 45.0  # a live stream sends something every 15 seconds
 _TIMEOUT = httpx2.Timeout(60.0, connect=5.0)
 _FIRST, _LONGEST = 0.05, 1.0  # pauses between two tries
 
 FindServer = Callable[[], Awaitable[Server | None]]
 
 
-def caller_headers(by: Caller) -> dict[str, str]:
-    """Who talks, as headers."""
-    said = {"surface": by.surface, "principal": by.principal, "holder": by.holder, "name": by.name}
-    return {f"Sojourn-{name.title()}": quote(value) for name, value in said.items() if value}
-
-
-def principal_header(principal: Principal) -> dict[str, str]:
-    return {"Sojourn-Principal": quote(principal)}
+def identity_headers(who: Caller | Principal) -> dict[str, str]:
+    """Who asks, as headers: a caller with its surface, or a person alone."""
+    if isinstance(who, str):
+        return {"Sojourn-Principal": quote(who)}
+    values = {"surface": who.surface, "principal": who.principal, "holder": who.holder, "name": who.name}
+    return {f"Sojourn-{name.title()}": quote(value) for name, value in values.items() if value}
 
 
 class HttpTransport:
-    """Knows one server; when that is gone, `again` may say where the next one is."""
+    """The connection to one server; `again` finds the next one when that is gone."""
 
     def __init__(self, server: Server, again: FindServer | None = None, *, patience: float = RECONNECT_SECONDS) -> None:
         self.server, self._again, self._patience = server, again, patience
@@ -45,54 +43,85 @@ class HttpTransport:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def ask(
-        self, method: str, path: str, *, headers: Mapping[str, str], safe: bool, endless: bool = False, **given: Any
-    ) -> Any:
-        """The answer's JSON. `safe`: asking twice does no harm; else only a request that never left is repeated."""
-        answer = await self._answer(method, path, headers=headers, safe=safe, endless=endless, **given)
+    async def ask(self, method: str, path: str, who: Caller | Principal = OWNER, **given: Any) -> Any:
+        """Sends a request (see `request`) and returns the JSON of the answer; None if it is empty."""
+        answer = await self.request(method, path, who, **given)
         return answer.json() if answer.content else None
 
-    async def ask_text(self, method: str, path: str, *, headers: Mapping[str, str], **given: Any) -> str:
-        """The answer as text; the request is repeated when the connection breaks."""
-        return (await self._answer(method, path, headers=headers, safe=True, **given)).text
-
-    async def _answer(
-        self, method: str, path: str, *, headers: Mapping[str, str], safe: bool, endless: bool = False, **given: Any
+    async def request(
+        self,
+        method: str,
+        path: str,
+        who: Caller | Principal,
+        *,
+        safe: bool = False,
+        endless: bool = False,
+        headers: Mapping[str, str] | None = None,
+        **given: Any,
     ) -> httpx2.Response:
+        """Sends a request and returns the answer.
+
+        safe: repeating it does no harm, as with every GET; any other is repeated only if it never left
+        endless: the answer may take any time
+        """
         waiting = Backoff(self._patience)
         timeout = httpx2.Timeout(None, connect=5.0) if endless else _TIMEOUT
         while True:
+            given["headers"] = {**self._build_headers(who), **(headers or {})}
             try:
-                answer = await self._http.request(
-                    method, self.server.address + path, headers=self._with_token(headers), timeout=timeout, **given
-                )
+                answer = await self._http.request(method, self.server.address + path, timeout=timeout, **given)
             except httpx2.TransportError as error:
-                if not safe and not isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout)):
+                never_left = isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
+                if not (safe or method == "GET" or never_left):
                     raise self._lost(error) from error
-                await self.come_back(waiting, error)
+                await self._reconnect(waiting, error)
                 continue
             if answer.status_code >= 400:
                 raise error_from_response(answer)
             return answer
 
+    async def follow(
+        self, path: str, who: Principal = OWNER, *, after: int | None = None
+    ) -> AsyncGenerator[httpx2.ServerSentEvent, None]:
+        """Yields the frames of a live answer and reconnects when the connection breaks. Ends when it is deleted.
+
+        after: yields only frames with a higher number, each once
+        """
+        was_open, waiting = False, Backoff(self._patience)
+        while True:
+            why: Exception | None = None
+            try:
+                async with self._open(path, who, after) as answer:
+                    was_open = True
+                    async for frame in httpx2.EventSource(answer, max_event_size=None):
+                        waiting.reset()
+                        if frame.data and (after is None or int(frame.id) > after):
+                            after = None if after is None else int(frame.id)
+                            yield frame
+            except NotFound:
+                if was_open:
+                    return
+                raise
+            except httpx2.TransportError as error:
+                why = error
+            await self._reconnect(waiting, why)
+
     @asynccontextmanager
-    async def open(self, path: str, *, headers: Mapping[str, str], params: Any) -> AsyncIterator[httpx2.Response]:
-        """A live answer."""
+    async def _open(self, path: str, who: Principal, after: int | None) -> AsyncIterator[httpx2.Response]:
         timeout = httpx2.Timeout(_STREAM_TIMEOUT_SECONDS, connect=5.0)
-        async with self._http.stream(
-            "GET", self.server.address + path, headers=self._with_token(headers), params=params, timeout=timeout
-        ) as answer:
+        headers = self._build_headers(who) | ({} if after is None else {"Last-Event-ID": str(after)})
+        async with self._http.stream("GET", self.server.address + path, headers=headers, timeout=timeout) as answer:
             if answer.status_code >= 400:
                 await answer.aread()
                 raise error_from_response(answer)
             yield answer
 
-    def _with_token(self, headers: Mapping[str, str]) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.server.token}", "Sojourn-Form": "exact", **headers}
+    def _build_headers(self, who: Caller | Principal) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.server.token}", "Sojourn-Form": "exact", **identity_headers(who)}
 
-    async def come_back(self, waiting: Backoff, why: Exception | None) -> None:
-        """Waits a moment, or says that there is nobody to come back to."""
-        if not await waiting.once_more():
+    async def _reconnect(self, waiting: Backoff, why: Exception | None) -> None:
+        """Waits a moment and looks for the server again. ServerUnreachable when the time is up."""
+        if not await waiting.wait():
             raise self._lost(why) from why
         if self._again is not None and (found := await self._again()) is not None:
             self.server = found
@@ -101,12 +130,12 @@ class HttpTransport:
         detail = f" ({why})" if why is not None and str(why) else ""
         return ServerUnreachable(
             f"The server at {self.server.address} does not answer{detail}.",
-            hint="Start it again with `sojourn serve`. What was kept is safe, and a turn it runs goes on.",
+            hint="Start it again with `sojourn serve`. Nothing that was stored is lost, and a running turn continues.",
         )
 
 
 class Backoff:
-    """Longer and longer pauses, until patience is at its end."""
+    """Pauses that double, until `patience` seconds have passed since the last reset."""
 
     def __init__(self, patience: float) -> None:
         self._patience = patience
@@ -115,7 +144,8 @@ class Backoff:
     def reset(self) -> None:
         self._until, self._pause = time.monotonic() + self._patience, _FIRST
 
-    async def once_more(self) -> bool:
+    async def wait(self) -> bool:
+        """Pauses; False when the time is up."""
         if time.monotonic() >= self._until:
             return False
         await asyncio.sleep(self._pause)
@@ -124,12 +154,14 @@ class Backoff:
 
 
 def error_from_response(answer: httpx2.Response) -> SojournError:
-    """The error a server raised, as if it had been raised here."""
+    """The error that the server raised."""
     try:
-        told = answer.json()
-        return error_from_code(told["code"], told["detail"], hint=told.get("hint", ""), about=told.get("about"))
+        problem = answer.json()
+        return error_from_code(
+            problem["code"], problem["detail"], hint=problem.get("hint", ""), about=problem.get("about")
+        )
     except (ValueError, KeyError, TypeError, AttributeError):
         return ServerUnreachable(
-            f"Something at {answer.url.host} answered {answer.status_code}, but it is no Sojourn.",
-            hint="Look at `server.json` in the home, and at what listens on that port.",
+            f"A program at {answer.url.host} answered {answer.status_code}, but it is not Sojourn.",
+            hint="Check `server.json` in the home, and which program listens on that port.",
         )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from math import log
 
-from sojourn.context.stemming import count_stems, stem_words
+from sojourn.context.stemming import stem_words
 
 Fields = Sequence[tuple[str, float]]  # text, and the weight of its words
 _K1, _B = 1.2, 0.6  # saturation of term frequency; weight of the length
@@ -22,7 +22,7 @@ class Bm25Index:
         for number, fields in enumerate(documents):
             weighted: defaultdict[str, float] = defaultdict(float)
             for text, weight in fields:
-                for word, times in count_stems(text).items():
+                for word, times in Counter(stem_words(text)).items():
                     weighted[word] += times * weight
             lengths.append(sum(weighted.values()))
             for word, mass in weighted.items():
@@ -55,8 +55,3 @@ class Bm25Index:
         """Returns the words of the query that a document has, the most distinctive first."""
         having = [word for word in query if any(one == number for one, _ in self._postings.get(word, ()))]
         return sorted(having, key=lambda word: -query[word] * self.idf(word))
-
-
-def query_weights(text: str) -> dict[str, float]:
-    """Returns the words of a request, each with weight 1."""
-    return dict.fromkeys(stem_words(text), 1.0)

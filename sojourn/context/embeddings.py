@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 if TYPE_CHECKING:
     from sojourn.context.word_vectors import WordVectors
 
+LOAD_WAIT_SECONDS = 0.15  # what a turn waits for word vectors that are being loaded
 WORD_VECTORS: Lazy[type[WordVectors]] = Lazy("sojourn.context.word_vectors:WordVectors")  # its library is an extra
 
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sojourn.context.bm25 import Bm25Index
 from sojourn.context.budget import fit_blocks, to_memory_progress
 from sojourn.context.query_expansion import expand_query
 from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.events import Progress
+from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.libraries import Fact
-from sojourn.ports.store import Record, RecordStore
+from sojourn.ports.store import Record
 from sojourn.text.redaction import redact
 from sojourn.text.token_count import estimate_tokens
 
@@ -34,94 +36,75 @@ class FactRecords:
         self._app = app
 
     async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> list[Fact]:
-        facts = Facts(self._app.store, principal)
-        return await (facts.search(text) if text.strip() else facts.all())
-
-    async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact:
-        return await Facts(self._app.store, principal).add(text, why=why)
-
-    async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER) -> Fact:
-        return await Facts(self._app.store, principal).edit(id, text)
-
-    async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
-        return await Facts(self._app.store, principal).delete(id)
-
-
-class Facts:
-    """The facts of one principal."""
-
-    def __init__(self, records: RecordStore, principal: Principal) -> None:
-        self._records, self._principal = records, principal
-
-    async def all(self) -> list[Fact]:
-        """Every fact, oldest first."""
         found: list[Record] = []
-        after = ""
-        while page := await self._records.list_records(
-            KIND, principal=self._principal, prefix=f"{self._principal}/", after=after, limit=_PAGE_ROWS
+        while page := await self._app.store.list_records(
+            KIND,
+            principal=principal,
+            prefix=_key(principal, ""),
+            after=found[-1].key if found else "",
+            limit=_PAGE_ROWS,
         ):
             found += page
-            after = page[-1].key
-        return sorted(filter(None, map(_parse_fact, found)), key=lambda one: (one.created_at, one.id))
+        facts = sorted(filter(None, map(_parse_fact, found)), key=lambda one: (one.created_at, one.id))
+        if not text.strip():
+            return facts
+        scores = _score_facts(facts, text)
+        return [facts[n] for n in sorted(range(len(facts)), key=lambda n: -scores[n]) if scores[n] > 0]
 
-    async def get(self, id: str) -> Fact:
-        record = await self._records.get_record(KIND, self._key(id))
-        fact = _parse_fact(record) if record and record.principal == self._principal else None
+    async def get_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
+        record = await self._app.store.get_record(KIND, _key(principal, id))
+        fact = _parse_fact(record) if record and record.principal == principal else None
         if fact is None:
             raise NotFound(f'There is no fact "{id}".', hint="`sojourn memory list` shows them with their ids.")
         return fact
 
-    async def add(self, text: str, *, why: str = "", source_session: SessionId | None = None) -> Fact:
-        """Adds a fact; returns the existing one if its text is the same."""
+    async def add_fact(
+        self, text: str, *, why: str = "", principal: Principal = OWNER, source_session: SessionId | None = None
+    ) -> Fact:
         sentence = clean_fact(text)
-        for fact in await self.all():
+        for fact in await self.list_facts(principal=principal):
             if fact.text.casefold() == sentence.casefold():
                 return fact
-        return await self._put(os.urandom(4).hex(), sentence, why, source_session, expect=0)
+        value = {"text": sentence, "why": why, "source_session": source_session}
+        return await self._save(principal, os.urandom(4).hex(), value, expect=0)
 
-    async def edit(self, id: str, text: str, *, expect: int | None = None) -> Fact:
-        old = await self.get(id)
+    async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER, expect: int | None = None) -> Fact:
+        """Rewords a fact. `expect`: only if it still has that revision, else Conflict."""
+        old = await self.get_fact(id, principal=principal)
         if expect is not None and old.revision != expect:
             raise Conflict(f'The fact "{id}" was changed meanwhile.', hint="Read it again, then edit it.")
-        return await self._put(id, clean_fact(text), old.why, old.source_session, expect=old.revision)
+        value = {"text": clean_fact(text), "why": old.why, "source_session": old.source_session}
+        return await self._save(principal, id, value, expect=old.revision)
 
-    async def delete(self, id: str) -> Fact:
-        old = await self.get(id)
-        await self._records.delete_record(KIND, self._key(id))
+    async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
+        old = await self.get_fact(id, principal=principal)
+        await self._app.store.delete_record(KIND, _key(principal, id))
         return old
 
-    async def search(self, text: str) -> list[Fact]:
-        """Returns the facts that share words with a text, best first."""
-        facts = await self.all()
-        index = Bm25Index([[(fact.text, 1), (fact.why, 0.5)] for fact in facts])
-        scores = index.score(expand_query(text, index))
-        return [facts[n] for n in sorted(range(len(facts)), key=lambda n: -scores[n]) if scores[n] > 0]
-
-    def _key(self, id: str) -> str:
-        return f"{self._principal}/{id}"
-
-    async def _put(self, id: str, text: str, why: str, session: SessionId | None, *, expect: int) -> Fact:
-        value = {"text": text, "why": why, "source_session": session}
-        saved = await self._records.put_record(
-            Record(kind=KIND, key=self._key(id), value=value, principal=self._principal), expect=expect
-        )
-        fact = _parse_fact(saved)
+    async def _save(self, principal: Principal, id: str, value: dict[str, Json], *, expect: int) -> Fact:
+        record = Record(kind=KIND, key=_key(principal, id), value=value, principal=principal)
+        fact = _parse_fact(await self._app.store.put_record(record, expect=expect))
         assert fact is not None
         return fact
 
 
+def _key(principal: Principal, id: str) -> str:
+    return f"{principal}/{id}"
+
+
 def clean_fact(text: str) -> str:
     """Returns the text of a fact on one line. BadInput when it is empty, too long or contains a secret."""
-    said = " ".join(text.split())
-    if not said:
+    sentence = " ".join(text.split())
+    if not sentence:
         raise BadInput("An empty text is not a fact.", hint="Write the fact as a sentence.")
-    if len(said) > MAX_FACT_CHARS:
+    if len(sentence) > MAX_FACT_CHARS:
         raise BadInput(
-            f"This fact has {len(said)} characters.", hint=f"At most {MAX_FACT_CHARS}; put longer texts into a note."
+            f"This fact has {len(sentence)} characters.",
+            hint=f"At most {MAX_FACT_CHARS}; put longer texts into a note.",
         )
-    if redact(said) != said:
+    if redact(sentence) != sentence:
         raise BadInput("The fact contains a key or password.", hint="Sojourn does not remember secrets; leave it out.")
-    return said
+    return sentence
 
 
 def _parse_fact(record: Record) -> Fact | None:
@@ -151,7 +134,7 @@ class UserMemory:
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
         principal = request.session.principal
-        facts = await Facts(self._app.store, principal).all()
+        facts = await FactRecords(self._app).list_facts(principal=principal)
         if not facts:
             return ContextContribution()
         chosen, count = facts, len(facts)
@@ -160,15 +143,11 @@ class UserMemory:
             chosen = _choose_nearest(facts, request.said, request.budget, principal)
             reason = f"the {len(chosen)} of {count} facts that are nearest to the request"
             whole = _build_block(chosen, principal, reason)
-        left = tuple(_describe(fact) for fact in facts if fact not in chosen)
+        left = tuple(f"fact {fact.id}: {fact.text[:60]}" for fact in facts if fact not in chosen)
         note = (f"The memory is full: {len(left)} of {count} facts did not fit.", *left) if left else ()
         kept, _ = fit_blocks([whole] if chosen else [], request.budget)
         shown = tuple(_to_progress(fact, whole) for fact in chosen) if kept else ()
         return ContextContribution(blocks=tuple(kept), shown=shown, left_out=note)
-
-
-def make(app: HasStore) -> UserMemory:
-    return UserMemory(app)
 
 
 def _render_fact(fact: Fact) -> str:
@@ -185,10 +164,9 @@ def _build_block(facts: Sequence[Fact], principal: Principal, reason: str) -> Co
     )
 
 
-def _choose_nearest(facts: Sequence[Fact], said: str, budget: int, principal: Principal) -> list[Fact]:
+def _choose_nearest(facts: Sequence[Fact], request: str, budget: int, principal: Principal) -> list[Fact]:
     """Returns as many facts as fit: those with words of the request first, then the newest."""
-    index = Bm25Index([[(fact.text, 1), (fact.why, 0.5)] for fact in facts])
-    scores = index.score(expand_query(said, index))
+    scores = _score_facts(facts, request)
     order = sorted(range(len(facts)), key=lambda n: (-scores[n], -facts[n].updated_at, n))
     heading = f"the {len(facts)} of {len(facts)} facts that are nearest to the request"
     room = budget - estimate_tokens(_build_block([], principal, heading).render())
@@ -201,18 +179,12 @@ def _choose_nearest(facts: Sequence[Fact], said: str, budget: int, principal: Pr
     return chosen
 
 
+def _score_facts(facts: Sequence[Fact], text: str) -> list[float]:
+    index = Bm25Index([[(fact.text, 1), (fact.why, 0.5)] for fact in facts])
+    return index.score(expand_query(text, index))
+
+
 def _to_progress(fact: Fact, block: ContextBlock) -> Progress:
     origin = f"fact {fact.id}" + (f", said in {fact.source_session}" if fact.source_session else "")
-    one = ContextBlock(
-        kind=KIND,
-        title=fact.text[:80],
-        text=fact.text,
-        origin=origin,
-        reason=block.reason,
-        tokens=estimate_tokens(_render_fact(fact)),
-    )
-    return to_memory_progress(one)
-
-
-def _describe(fact: Fact) -> str:
-    return f"fact {fact.id}: {fact.text[:60]}"
+    tokens = estimate_tokens(_render_fact(fact))
+    return to_memory_progress(replace(block, title=fact.text[:80], origin=origin, tokens=tokens))

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from typing import Annotated, Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import BaseModel, Field
 
 from sojourn.context.context_log import read_context_log
-from sojourn.context.facts import MAX_FACT_CHARS, Facts
+from sojourn.context.facts import MAX_FACT_CHARS, FactRecords
 from sojourn.context.memory_commands import fact_to_json
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.ports.app import HasStore
@@ -55,36 +55,40 @@ class UsedShape(BaseModel):
     left_out: list[str]
 
 
+def _find_principal(request: Request) -> Principal:
+    """Returns the principal that our own client names in a header, else the owner."""
+    return Principal(unquote(request.headers.get("sojourn-principal", "")) or OWNER)
+
+
+Whose = Annotated[Principal, Depends(_find_principal)]
+
+
 def router(app: HasStore) -> APIRouter:
     """The routes for the owner's memory."""
-    api = APIRouter()
-
-    def facts(request: Request) -> Facts:
-        """Returns the owner's facts, or those of the principal that our own client names in a header."""
-        return Facts(app.store, Principal(unquote(request.headers.get("sojourn-principal", "")) or OWNER))
+    api, facts = APIRouter(), FactRecords(app)
 
     @api.get("/facts")
     async def list_facts(
-        request: Request, text: Annotated[str, Query(max_length=MAX_FACT_CHARS)] = ""
+        principal: Whose, text: Annotated[str, Query(max_length=MAX_FACT_CHARS)] = ""
     ) -> list[FactShape]:
         """Every fact, oldest first; with `text`, those that have its words, best first."""
-        rows = await (facts(request).search(text) if text.strip() else facts(request).all())
-        return [FactShape(**fact_to_json(one)) for one in rows]
+        return [FactShape(**fact_to_json(one)) for one in await facts.list_facts(text=text, principal=principal)]
 
     @api.post("/facts", status_code=201, responses=_REFUSED)
-    async def add_fact(request: Request, new: NewFact) -> FactShape:
+    async def add_fact(principal: Whose, new: NewFact) -> FactShape:
         """Remembers a fact; returns the existing one if its text is the same."""
-        return FactShape(**fact_to_json(await facts(request).add(new.text, why=new.why)))
+        return FactShape(**fact_to_json(await facts.add_fact(new.text, why=new.why, principal=principal)))
 
     @api.patch("/facts/{id}", responses={**_REFUSED, **_UNKNOWN, **_STALE})
-    async def edit_fact(request: Request, id: FactId, new: ChangedFact) -> FactShape:
+    async def edit_fact(principal: Whose, id: FactId, new: ChangedFact) -> FactShape:
         """Rewords a fact."""
-        return FactShape(**fact_to_json(await facts(request).edit(id, new.text, expect=new.revision)))
+        fact = await facts.edit_fact(id, new.text, principal=principal, expect=new.revision)
+        return FactShape(**fact_to_json(fact))
 
     @api.delete("/facts/{id}", responses=_UNKNOWN)
-    async def delete_fact(request: Request, id: FactId) -> FactShape:
+    async def delete_fact(principal: Whose, id: FactId) -> FactShape:
         """Forgets a fact; answers with what it was."""
-        return FactShape(**fact_to_json(await facts(request).delete(id)))
+        return FactShape(**fact_to_json(await facts.delete_fact(id, principal=principal)))
 
     @api.get("/used/{session}", responses={**_UNKNOWN, 409: {"description": "Several sessions fit."}})
     async def used(

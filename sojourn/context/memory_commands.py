@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import click
 
 from sojourn.context.context_log import TurnContext, read_context_log
-from sojourn.context.facts import Facts
+from sojourn.context.facts import FactRecords
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER
 from sojourn.ports.app import HasStore
@@ -34,7 +34,7 @@ def memory(context: click.Context, as_json: bool) -> None:
 @click.pass_obj
 def list_facts(given: CliContext, as_json: bool) -> None:
     """List every fact, oldest first."""
-    facts: list[Fact] = given.run(lambda app: Facts(app.store, OWNER).all())
+    facts: list[Fact] = given.run(lambda app: FactRecords(app).list_facts())
     _print_facts(facts, as_json or given.json, "Nothing is remembered yet. Add a fact with `sojourn memory add TEXT`.")
 
 
@@ -45,7 +45,7 @@ def list_facts(given: CliContext, as_json: bool) -> None:
 @click.pass_obj
 def add(given: CliContext, text: tuple[str, ...], why: str, as_json: bool) -> None:
     """Remember a fact."""
-    fact: Fact = given.run(lambda app: Facts(app.store, OWNER).add(" ".join(text), why=why))
+    fact: Fact = given.run(lambda app: FactRecords(app).add_fact(" ".join(text), why=why))
     _print_fact(f"Remembered as {fact.id}: {fact.text}", fact, as_json or given.json)
 
 
@@ -56,7 +56,7 @@ def add(given: CliContext, text: tuple[str, ...], why: str, as_json: bool) -> No
 @click.pass_obj
 def edit(given: CliContext, id: str, text: tuple[str, ...], as_json: bool) -> None:
     """Reword a fact."""
-    fact: Fact = given.run(lambda app: Facts(app.store, OWNER).edit(id, " ".join(text)))
+    fact: Fact = given.run(lambda app: FactRecords(app).edit_fact(id, " ".join(text)))
     _print_fact(f"{fact.id} is now: {fact.text}", fact, as_json or given.json)
 
 
@@ -68,7 +68,7 @@ def edit(given: CliContext, id: str, text: tuple[str, ...], as_json: bool) -> No
 def delete(given: CliContext, id: str, yes: bool, as_json: bool) -> None:
     """Forget a fact."""
     given.confirm(f"Forget {id}?", yes=yes)
-    fact: Fact = given.run(lambda app: Facts(app.store, OWNER).delete(id))
+    fact: Fact = given.run(lambda app: FactRecords(app).delete_fact(id))
     _print_fact(f"Forgotten: {fact.text}", fact, as_json or given.json)
 
 
@@ -78,7 +78,7 @@ def delete(given: CliContext, id: str, yes: bool, as_json: bool) -> None:
 @click.pass_obj
 def search(given: CliContext, text: tuple[str, ...], as_json: bool) -> None:
     """Find facts that share words with a text."""
-    facts: list[Fact] = given.run(lambda app: Facts(app.store, OWNER).search(" ".join(text)))
+    facts: list[Fact] = given.run(lambda app: FactRecords(app).list_facts(text=" ".join(text)))
     _print_facts(facts, as_json or given.json, "No fact has these words.")
 
 

@@ -50,8 +50,8 @@ class Notes:
             sections, index = self._index
             problems = [f"note {name}: {why}" for name, why in sorted(self._problems.items())]
         weighted = expand_query(request, index)
-        said = sum(weight == 1.0 for weight in weighted.values())
-        needed = _MIN_SHARE * min(said, _MAX_COUNTED_WORDS)
+        own_words = sum(weight == 1.0 for weight in weighted.values())
+        needed = _MIN_SHARE * min(own_words, _MAX_COUNTED_WORDS)
         scores, forms = index.score(weighted), spoken_forms(request)
         found: list[tuple[NoteSection, str]] = []
         for number in sorted(range(len(sections)), key=lambda n: -scores[n])[:most]:
@@ -154,7 +154,3 @@ class NoteSource:
             for section, reason in found
         ]
         return to_contribution(blocks, request.budget, problems)
-
-
-def make(app: Shared) -> NoteSource:
-    return NoteSource(app)

@@ -8,10 +8,10 @@ memory = Plugin(
     name="memory",
     summary="Facts, notes, summaries and what past sessions said.",
     context=(
-        "sojourn.context.summary:make",
-        "sojourn.context.recall:make",
-        "sojourn.context.facts:make",
-        "sojourn.context.notes:make",
+        "sojourn.context.summary:ConversationSummary",
+        "sojourn.context.recall:Recall",
+        "sojourn.context.facts:UserMemory",
+        "sojourn.context.notes:NoteSource",
     ),
     routes=("sojourn.context.memory_api:router",),
     commands=("sojourn.context.memory_commands:memory",),
@@ -20,9 +20,11 @@ memory = Plugin(
 skills = Plugin(
     name="skills",
     summary="The few skills a request calls for.",
-    context=("sojourn.context.skills:make",),
+    context=("sojourn.context.skills:SkillSource",),
     routes=("sojourn.context.skills_api:router",),
     commands=("sojourn.context.skills_commands:skills",),
 )
 
-tasks = Plugin(name="tasks", summary="The steps of a request, as a graph.", context=("sojourn.context.tasks:make",))
+tasks = Plugin(
+    name="tasks", summary="The steps of a request, as a graph.", context=("sojourn.context.tasks:TaskSource",)
+)

@@ -16,7 +16,7 @@ from itertools import combinations
 from math import log2
 
 from sojourn.context.budget import to_contribution
-from sojourn.context.embeddings import Embedders
+from sojourn.context.embeddings import LOAD_WAIT_SECONDS, Embedders
 from sojourn.context.stemming import is_stop_word, stem
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import SessionId
@@ -27,7 +27,6 @@ from sojourn.text.token_count import truncate_to_tokens
 from sojourn.text.tokenizer import is_unspaced, tokenize
 
 SEARCH_SECONDS = 0.5  # then no further query is sent
-LOAD_WAIT_SECONDS = 0.15  # for word vectors that are being loaded
 MAX_WORDS, HITS_PER_QUERY, MAX_MESSAGES, MAX_SESSIONS = 6, 12, 10, 4
 _MIN_SHARE = 0.5  # weighted share of the request's words that a message must have
 _MIN_SIMILARITY, _MIN_SHARE_IF_SIMILAR = 0.45, 0.2  # the share that is enough at this cosine
@@ -43,7 +42,7 @@ class _Candidate:
     found_by: set[str] = field(default_factory=set)
     share: float = 0.0  # of the telling words
     nearness: float = 0.0
-    words: list[Message] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
 
     @property
     def score(self) -> float:
@@ -67,59 +66,54 @@ class Recall:
         words = search_words(request.said) if self._app.settings["memory.recall"] else []
         if not words:
             return ContextContribution()
-        places = await self._search(request, words)
-        best = await self._rank(places, request)
+        candidates = await self._search(request, words)
+        best = await self._rank(candidates, request)
         chosen: dict[SessionId, list[_Candidate]] = {}
-        for place in best:
-            if place.hit.session in chosen or len(chosen) < MAX_SESSIONS:
-                chosen.setdefault(place.hit.session, []).append(place)
+        for candidate in best:
+            if candidate.hit.session in chosen or len(chosen) < MAX_SESSIONS:
+                chosen.setdefault(candidate.hit.session, []).append(candidate)
         return to_contribution([_to_block(found[:2], request) for found in chosen.values()], request.budget)
 
     async def _search(self, request: ContextRequest, words: Sequence[str]) -> list[_Candidate]:
         """Returns candidates from several queries; the number of hits of a word alone gives its weight."""
-        begun, places, counts = time.monotonic(), dict[tuple[str, int], _Candidate](), dict[str, int]()
+        begun, candidates, counts = time.monotonic(), dict[tuple[str, int], _Candidate](), dict[str, int]()
         for group in build_queries(words):
             if time.monotonic() - begun > SEARCH_SECONDS:
                 break
             text = " ".join(map(_to_search_term, group))
             hits = await self._app.store.search(
-                SearchQuery(text=text, principal=request.session.principal, roles=_ROLES, limit=HITS_PER_QUERY)
+                SearchQuery(
+                    text=text, principal=request.session.principal, roles=("user", "assistant"), limit=HITS_PER_QUERY
+                )
             )
             if len(group) == 1:
                 counts[group[0]] = len(hits)
             for hit in hits:
-                places.setdefault((hit.session, hit.seq), _Candidate(hit)).found_by.update(group)
+                candidates.setdefault((hit.session, hit.seq), _Candidate(hit)).found_by.update(group)
         rarity = {word: 1 / log2(2 + counts.get(word, HITS_PER_QUERY)) for word in words}
         rarity |= {word: _UNSEEN_WORD_WEIGHT for word in words if counts.get(word) == 0}
         whole = sum(rarity.values()) or 1.0
-        for place in places.values():
-            place.share = sum(rarity.get(word, 0.0) for word in place.found_by) / whole
-        return sorted(places.values(), key=lambda place: (-place.score, -place.hit.at))[: 3 * MAX_MESSAGES]
+        for candidate in candidates.values():
+            candidate.share = sum(rarity.get(word, 0.0) for word in candidate.found_by) / whole
+        return sorted(candidates.values(), key=lambda one: (-one.score, -one.hit.at))[: 3 * MAX_MESSAGES]
 
-    async def _rank(self, places: Sequence[_Candidate], request: ContextRequest) -> list[_Candidate]:
+    async def _rank(self, candidates: Sequence[_Candidate], request: ContextRequest) -> list[_Candidate]:
         """Returns the relevant candidates, best first, with their messages."""
-        near = await asyncio.to_thread(self._similarities, request.said, [place.hit.snippet.text for place in places])
-        for place, value in zip(places, near, strict=True):
-            place.nearness = max(0.0, value)
+        near = await asyncio.to_thread(self._similarities, request.said, [one.hit.snippet.text for one in candidates])
+        for candidate, value in zip(candidates, near, strict=True):
+            candidate.nearness = max(0.0, value)
         kept: list[_Candidate] = []
-        for place in sorted((one for one in places if one.is_relevant), key=lambda one: -one.score):
-            place.words = await _read_exchange(self._app.store, place.hit, request)
-            if place.words:
-                kept.append(place)
+        for candidate in sorted((one for one in candidates if one.is_relevant), key=lambda one: -one.score):
+            candidate.messages = await _read_exchange(self._app.store, candidate.hit, request)
+            if candidate.messages:
+                kept.append(candidate)
             if len(kept) == MAX_MESSAGES:
                 break
         return kept
 
-    def _similarities(self, said: str, texts: Sequence[str]) -> list[float]:
+    def _similarities(self, request: str, texts: Sequence[str]) -> list[float]:
         embedder = self._app.shared(Embedders).word_vectors(LOAD_WAIT_SECONDS)
-        return embedder.similarities(said, texts) if embedder and texts else [0.0] * len(texts)
-
-
-_ROLES = ("user", "assistant")
-
-
-def make(app: PluginContext) -> Recall:
-    return Recall(app)
+        return embedder.similarities(request, texts) if embedder and texts else [0.0] * len(texts)
 
 
 def search_words(text: str) -> list[str]:
@@ -132,10 +126,10 @@ def _word_weight(word: str) -> int:
     return 3 * len(word) if is_unspaced(word[0]) else len(word)
 
 
-def build_queries(asked: Sequence[str]) -> list[tuple[str, ...]]:
+def build_queries(words: Sequence[str]) -> list[tuple[str, ...]]:
     """Returns groups of words to search for: all, the first three, pairs of the first four, and each alone."""
-    groups: list[tuple[str, ...]] = [tuple(asked), tuple(asked[:3]), *combinations(asked[:4], 2)]
-    groups += [(word,) for word in asked]
+    groups: list[tuple[str, ...]] = [tuple(words), tuple(words[:3]), *combinations(words[:4], 2)]
+    groups += [(word,) for word in words]
     return list(dict.fromkeys(group for group in groups if group))
 
 
@@ -162,19 +156,18 @@ async def _read_exchange(store: SessionStore, hit: SearchHit, request: ContextRe
     return found
 
 
-def _to_block(places: Sequence[_Candidate], request: ContextRequest) -> ContextBlock:
-    first = places[0].hit
+def _to_block(candidates: Sequence[_Candidate], request: ContextRequest) -> ContextBlock:
+    first = candidates[0].hit
     is_here = first.session == request.session.id
     day = datetime.fromtimestamp(first.timestamp, UTC).strftime("%Y-%m-%d")
-    shared = dict.fromkeys(word for place in places for word in sorted(place.found_by))
+    shared = dict.fromkeys(word for candidate in candidates for word in sorted(candidate.found_by))
     reason = f"it mentions {', '.join(f'“{word}”' for word in list(shared)[:5])}"
-    if max(place.nearness for place in places) >= _MIN_SIMILARITY:
-        reason += f", and is close in meaning ({max(place.nearness for place in places):.2f})"
+    if (nearest := max(candidate.nearness for candidate in candidates)) >= _MIN_SIMILARITY:
+        reason += f", and is close in meaning ({nearest:.2f})"
     title = "Earlier in this conversation" if is_here else f"From “{first.title or 'an untitled session'}”"
-    ordered = sorted(places, key=lambda place: place.hit.seq)
-    lines = [
-        f"{one.role}: {truncate_to_tokens(text_of(one), _EXCERPT_TOKENS)}" for place in ordered for one in place.words
-    ]
+    ordered = sorted(candidates, key=lambda one: one.hit.seq)
+    messages = [message for one in ordered for message in one.messages]
+    lines = [f"{one.role}: {truncate_to_tokens(text_of(one), _EXCERPT_TOKENS)}" for one in messages]
     return ContextBlock(
         kind="recall",
         title=title,

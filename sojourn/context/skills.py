@@ -14,7 +14,7 @@ from math import sqrt
 
 from sojourn.context.bm25 import Bm25Index
 from sojourn.context.budget import MIN_BLOCK_TOKENS, to_contribution, with_token_count
-from sojourn.context.embeddings import Embedder, Embedders
+from sojourn.context.embeddings import LOAD_WAIT_SECONDS, Embedder, Embedders
 from sojourn.context.query_expansion import expand_query, spoken_forms, translate_chinese
 from sojourn.context.stemming import stem_words
 from sojourn.core.errors import NotFound
@@ -25,7 +25,6 @@ from sojourn.skill_files import read_skills, skill_folders
 from sojourn.text.token_count import truncate_to_tokens
 
 MAX_TOKENS = 2000  # upper limit, whatever the budget of the source
-LOAD_WAIT_SECONDS = 0.15  # for word vectors that are being loaded
 _CACHE_SECONDS = 3.0  # until the folders are read again
 _TRUNCATION_NOTE = "\n(The rest is shown by the tool skill_view.)"
 # Weights of the two scores, tuned on the tuning half of tests/data/skills.
@@ -119,7 +118,6 @@ class SkillIndex:
         return self._load().found
 
     def get(self, name: str) -> Skill:
-        """Returns a skill by its name. NotFound."""
         for one in self.list_all():
             if isinstance(one, Skill) and one.name == name:
                 return one
@@ -176,10 +174,6 @@ class SkillSource:
         total = sum(isinstance(one, Skill) for one in library.list_all())
         blocks = build_blocks(ranked[:most], min(MAX_TOKENS, request.budget), total=total, tools=request.tools)
         return to_contribution(blocks, min(MAX_TOKENS, request.budget))
-
-
-def make(app: PluginContext) -> SkillSource:
-    return SkillSource(app)
 
 
 def build_blocks(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -21,20 +20,19 @@ def stem_words(text: str) -> list[str]:
     return found
 
 
-def count_stems(text: str) -> Counter[str]:
-    return Counter(stem_words(text))
-
-
 def is_stop_word(term: str) -> bool:
     """True for a word that carries no meaning of its own."""
+    if term in load_words("stop_words.txt"):
+        return True
     if is_unspaced(term[0]):
-        return term in _load_stop_words() or all(sign in _STOP_CHARACTERS for sign in term)
-    return term in _load_stop_words() or (len(term) == 1 and not term.isdigit())
+        return all(sign in _STOP_CHARACTERS for sign in term)
+    return len(term) == 1 and not term.isdigit()
 
 
 @cache
-def _load_stop_words() -> frozenset[str]:
-    return frozenset(word for line in read_lines("stop_words.txt") for word in line.split())
+def load_words(name: str) -> frozenset[str]:
+    """Reads the words of a data file of this package."""
+    return frozenset(word for line in read_lines(name) for word in line.split())
 
 
 def read_lines(name: str) -> list[str]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
-from sojourn.context.stemming import read_lines
+from sojourn.context.stemming import load_words
 
 _ITEM = re.compile(r"^[ \t]*(?:(\d{1,2})[.)、．]|([-*•·])|([一二三四五六七八九十]{1,2})[、.．])[ \t]*(\S.*)$")
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -46,6 +45,7 @@ _POLITE = re.compile(
     re.IGNORECASE,
 )
 MAX_TITLE_CHARS = 160
+_VERBS = "verbs.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def _split_at(mark: re.Pattern[str], text: str) -> list[str]:
 
 
 def _split_at_and(text: str) -> Sequence[str]:
-    cuts = [hit for hit in _AND.finditer(text) if hit[1].lower() in _load_verbs()]
+    cuts = [hit for hit in _AND.finditer(text) if hit[1].lower() in load_words(_VERBS)]
     if not cuts or not _is_request(text):
         return [text]
     edges = [0, *(hit.end() for hit in cuts)]
@@ -132,12 +132,7 @@ def _is_request(part: str) -> bool:
     first = _POLITE.match(part)
     if first is None:
         return False
-    return first[1].lower() in _load_verbs() or (not first[1].isascii() and len(part) > 1)
-
-
-@cache
-def _load_verbs() -> frozenset[str]:
-    return frozenset(word for line in read_lines("verbs.txt") for word in line.split())
+    return first[1].lower() in load_words(_VERBS) or (not first[1].isascii() and len(part) > 1)
 
 
 def _to_title(text: str) -> str:

@@ -132,12 +132,7 @@ class ConversationSummary:
         return None
 
 
-def make(app: AgentContext) -> ConversationSummary:
-    return ConversationSummary(app)
-
-
 def hash_messages(messages: Sequence[Message]) -> str:
-    """Returns a hash of the messages in their order."""
     digest = sha256()
     for one in messages:
         digest.update(f"{one.role}\0{one.content or ''}\0{one.tool_calls or ''}\1".encode("utf-8", "surrogatepass"))
@@ -159,14 +154,7 @@ def _render_messages(messages: Sequence[Message]) -> str:
         for one in messages
         if text_of(one)
     ]
-    kept: list[str] = []
-    room = _MODEL_INPUT_TOKENS
-    for line in reversed(lines):
-        room -= estimate_tokens(line)
-        if room < 0:
-            break
-        kept.append(line)
-    return "\n".join(reversed(kept))
+    return "\n".join(reversed(_take_lines(lines[::-1], _MODEL_INPUT_TOKENS)))
 
 
 # without a model: the requests, and the highest-ranked sentences of the answers
@@ -179,14 +167,13 @@ def split_sentences(text: str) -> list[str]:
 
 def extract_summary(messages: Sequence[Message], max_tokens: int) -> str:
     """Summarises a conversation in at most `max_tokens`: half for the requests, half for sentences of the answers."""
-    asked = [
+    requests = [
         truncate_to_tokens(" ".join(text_of(one).split()), _MAX_REQUEST_TOKENS)
         for one in messages
         if one.role == "user" and text_of(one)
     ]
     used = Counter(call.name for one in messages for call in tool_calls_of(one))
-    newest = _take_lines([f"- {one}" for one in reversed(asked)], max_tokens // 2)
-    head = newest[::-1]
+    head = _take_lines([f"- {one}" for one in reversed(requests)], max_tokens // 2)[::-1]
     tail = _main_sentences(messages, max_tokens - estimate_tokens("\n".join(head)) - 40)
     parts = ["Asked so far:", *head]
     if tail:
@@ -197,6 +184,7 @@ def extract_summary(messages: Sequence[Message], max_tokens: int) -> str:
 
 
 def _take_lines(lines: Sequence[str], room: int) -> list[str]:
+    """Returns the first lines that fit, line breaks included."""
     kept: list[str] = []
     for line in lines:
         room -= estimate_tokens(line) + 1
@@ -208,14 +196,14 @@ def _take_lines(lines: Sequence[str], room: int) -> list[str]:
 
 def _main_sentences(messages: Sequence[Message], room: int) -> list[str]:
     """Returns the sentences with the most significant words of this conversation, in their order."""
-    said = [one for message in messages if message.role == "assistant" for one in split_sentences(text_of(message))]
-    said = list(dict.fromkeys(said))
-    having = Counter(word for one in said for word in set(stem_words(one)))
-    weights = {word: times * log(1 + len(said) / times) for word, times in having.items()}
+    answers = [text_of(one) for one in messages if one.role == "assistant"]
+    sentences = list(dict.fromkeys(sentence for text in answers for sentence in split_sentences(text)))
+    counts = Counter(word for sentence in sentences for word in set(stem_words(sentence)))
+    weights = {word: times * log(1 + len(sentences) / times) for word, times in counts.items()}
 
     def weight(sentence: str) -> float:
         found = set(stem_words(sentence))
         return sum(weights[word] for word in found) / (5 + len(found))
 
-    chosen = set(_take_lines(sorted(said, key=weight, reverse=True), room))
-    return [one for one in said if one in chosen]
+    chosen = set(_take_lines(sorted(sentences, key=weight, reverse=True), room))
+    return [sentence for sentence in sentences if sentence in chosen]

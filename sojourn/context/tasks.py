@@ -13,6 +13,7 @@ from sojourn.context.steps import RequestStep, parse_steps
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Done, Progress
 from sojourn.core.messages import Message
+from sojourn.core.sessions import Session
 from sojourn.core.tasks import (
     MAX_TASKS,
     Task,
@@ -52,7 +53,7 @@ class TaskSource:
         graph = await self._find_unfinished(request) if continues else graph_from_request(request.said)
         if graph is None:
             return ContextContribution()
-        await self._save(request, graph, after=request.session.last_seq)
+        await self._save(request.session, graph)
         reason = "you asked to continue; these steps are left" if continues else "the request has several steps"
         block = ContextBlock(
             kind=KIND,
@@ -62,12 +63,8 @@ class TaskSource:
             reason=reason,
         )
         contribution = to_contribution([block], request.budget)
-        return ContextContribution(
-            blocks=contribution.blocks,
-            graph=graph,
-            shown=(Progress("task", to_progress_detail(graph)), *contribution.shown),
-            left_out=contribution.left_out,
-        )
+        progress = Progress("task", to_progress_detail(graph))
+        return replace(contribution, graph=graph, shown=(progress, *contribution.shown))
 
     async def after(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
         """Saves the outcome of the tasks."""
@@ -87,9 +84,9 @@ class TaskSource:
                 graph = advance(graph, task.id, "waiting")
         return None if is_over(graph) else graph
 
-    async def _save(self, request: ContextRequest, graph: TaskGraph, *, after: int) -> None:
-        """Saves a graph. `after`: the number in the session's log after which the turn that works on it begins."""
-        session, value = request.session, {**encode_value(graph), "after": after}
+    async def _save(self, session: Session, graph: TaskGraph) -> None:
+        """Saves a graph, with the number in the session's log after which the turn that works on it begins."""
+        value = {**encode_value(graph), "after": session.last_seq}
         await self._app.store.put_record(
             Record(kind=KIND, key=session.id, value=value, principal=session.principal, session=session.id)
         )
@@ -130,13 +127,9 @@ def _apply_states(graph: TaskGraph, states: Mapping[str, TaskState]) -> TaskGrap
     return replace(graph, tasks=tuple(tasks))
 
 
-def make(app: HasStore) -> TaskSource:
-    return TaskSource(app)
-
-
-def graph_from_request(said: str) -> TaskGraph | None:
+def graph_from_request(request: str) -> TaskGraph | None:
     """Builds the graph of a request; None for a single step."""
-    steps = parse_steps(said)
+    steps = parse_steps(request)
     if len(steps) < 2:
         return None
     tasks = _to_tasks(steps)
@@ -173,7 +166,6 @@ def judge_parallelism(tasks: Sequence[Task]) -> tuple[bool, str]:
 
 
 def render_graph(graph: TaskGraph) -> str:
-    """Renders the graph as text."""
     together = "Steps that need nothing may be done at the same time." if graph.parallel else "One after the other."
     lines = [
         f"{task.id} [{task.state}] {task.title}" + (f" (after {', '.join(task.needs)})" if task.needs else "")

@@ -15,7 +15,7 @@ from sojourn.dashboard.host import PluginHost
 from sojourn.dashboard.import_job import ImportJobs, ImportState
 from sojourn.dashboard.insights import Insights
 from sojourn.dashboard.plugin_frames import Frames
-from sojourn.dashboard.plugin_state import PageState, turn_off, turn_on
+from sojourn.dashboard.plugin_state import PageState
 from sojourn.ports.app import AppContext, PluginContext
 from sojourn.ports.pages import NEEDS
 from sojourn.sandbox.landlock import landlock_version
@@ -75,7 +75,7 @@ def router(app: AppContext) -> APIRouter:
     @api.get("/import")
     async def importing() -> ImportState:
         """How the import goes, or how the last one went."""
-        return imports.state()
+        return imports.state
 
     @api.post("/import", status_code=202, responses=_NO_SOURCE | _BUSY)
     async def bring(wanted: ImportBody) -> ImportState:
@@ -133,6 +133,9 @@ class PagePlugin(BaseModel):
     hint: str = ""
 
 
+_MANIFEST_FIELDS = ("label", "description", "icon", "version", "path", "position")  # as they are in the manifest
+
+
 class ConsentBody(BaseModel):
     """What the person was shown and agrees to."""
 
@@ -148,42 +151,32 @@ def add_plugin_routes(api: APIRouter, app: PluginContext) -> None:
     @api.get("/plugins")
     async def plugins() -> list[PagePlugin]:
         """Every plugin with a page, whatever its state. The tabs of the application come from here."""
-        return [_to_schema(one, host, frames) for one in await asyncio.to_thread(host.list_pages)]
+        return [_to_schema(one, host, frames) for one in await asyncio.to_thread(host.pages.list_pages)]
 
     @api.post("/plugins/{name}/enable", responses=_UNKNOWN | _CHANGED)
     async def enable(name: Name, agreed: ConsentBody) -> PagePlugin:
         """Turns it on, at once. `needs` must be what it declares, so that nobody agrees to what they did not see."""
-        return _to_schema(turn_on(app, name, agreed.needs), host, frames)
+        return _to_schema(host.pages.enable(name, agreed.needs), host, frames)
 
     @api.post("/plugins/{name}/disable", responses=_UNKNOWN)
     async def disable(name: Name) -> list[PagePlugin]:
         """Turns it off, at once: its program ends, its page and its routes are gone."""
-        turn_off(app, name)
+        host.pages.disable(name)
         await host.settle()
         return await plugins()
 
 
-def _to_schema(one: PageState, host: PluginHost, frames: Frames) -> PagePlugin:
-    made = one.manifest
-    if made is None:
-        return PagePlugin(
-            name=one.name, label=one.name, built_in=one.built_in, state=one.state, problem=one.problem, hint=one.hint
-        )
-    framed = one.state == "on" and not one.built_in
-    return PagePlugin(
-        name=one.name,
-        label=made.label,
-        description=made.description,
-        icon=made.icon,
-        version=made.version,
-        path=made.path,
-        position=made.position,
-        built_in=one.built_in,
-        state=one.state,
-        has_api=bool(made.api),
-        needs=[Need(name=need, meaning=NEEDS[need]) for need in made.needs],
-        frame=frames.address(one.name) if framed else None,
-        confined=landlock_version() > 0,
-        problem=one.problem or (host.problem(one.name) if framed else ""),
-        hint=one.hint,
+def _to_schema(page: PageState, host: PluginHost, frames: Frames) -> PagePlugin:
+    known = PagePlugin(
+        name=page.name, label=page.name, built_in=page.built_in, state=page.state, problem=page.problem, hint=page.hint
     )
+    manifest = page.manifest
+    if manifest is None:
+        return known
+    known = known.model_copy(update={name: getattr(manifest, name) for name in _MANIFEST_FIELDS})
+    known.needs = [Need(name=need, meaning=NEEDS[need]) for need in manifest.needs]
+    known.has_api, known.confined = bool(manifest.api), landlock_version() > 0
+    if page.state == "on" and not page.built_in:
+        known.frame = frames.address(page.name)
+        known.problem = page.problem or host.problem(page.name)
+    return known

@@ -1,5 +1,4 @@
-"""A plugin's backend: its program is started when it is first asked, watched while it answers, and given up for a
-while when it fails, longer each time."""
+"""Backend of a dashboard plugin: starts its program on first use, and again after a pause when it fails."""
 
 from __future__ import annotations
 
@@ -46,49 +45,47 @@ class BackendResponse:
 
 
 class Backend:
-    """The program of one plugin, over all its lives."""
+    """The program of one plugin: one process at a time."""
 
     def __init__(self, manifest: Manifest, place: Path, settings: Settings) -> None:
         self.manifest, self.place, self._settings = manifest, place, settings
         self.stamp = fingerprint(manifest, place)
-        self._life: PluginProcess | None = None
+        self._process: PluginProcess | None = None
         self._starting = asyncio.Lock()
         self._room = asyncio.Semaphore(MAX_REQUEST_COUNT)
-        self._failures, self._not_before, self._begun = 0, 0.0, 0.0
+        self._failures, self._not_before, self._started_at = 0, 0.0, 0.0
         self._probing: asyncio.Task[None] | None = None
-        self._over = asyncio.Event()  # nobody wants it any more
+        self._over = asyncio.Event()
         self.problem = ""  # why it is down
 
-    @property
-    def lives(self) -> bool:
-        return self._life is not None and self._life.lives
-
-    async def ask(self, asked: BackendRequest) -> BackendResponse:
-        """PluginDown, PluginTimeout: whatever the program does, this returns or raises in bounded time."""
+    async def ask(self, request: BackendRequest) -> BackendResponse:
+        """Passes a request on; ends in bounded time, whatever the program does. PluginDown, PluginTimeout."""
         seconds = float(self._settings["dashboard.plugin_seconds"])
-        life = await self._living()
+        process = await self._ensure_running()
         try:
             async with asyncio.timeout(seconds), self._room:
-                answer = await self._exchange(life, asked)
+                answer = await self._exchange(process, request)
         except TimeoutError as error:
-            self._suspect(life)
+            self._start_probe(process)
             raise PluginTimeout(
                 f'The plugin "{self.manifest.name}" did not answer within {seconds:g} seconds.',
                 hint="Try again. dashboard.plugin_seconds sets how long it may take.",
             ) from error
         except httpx2.TransportError as error:
-            await self._fell(life, "")
-            raise self._down() from error
+            await self._record_end(process, "")
+            raise self._down_error() from error
         if answer.headers.get(RAISED_HEADER):
-            raise self._raised(answer)
+            raise self._raised_error(answer)
         return answer
 
-    async def _exchange(self, life: PluginProcess, asked: BackendRequest) -> BackendResponse:
-        request = life.http.build_request(asked.method, asked.target, headers=asked.headers, content=asked.body)
-        told = await life.http.send(request, stream=True)
+    async def _exchange(self, process: PluginProcess, request: BackendRequest) -> BackendResponse:
+        passed_on = process.http.build_request(
+            request.method, request.target, headers=request.headers, content=request.body
+        )
+        response = await process.http.send(passed_on, stream=True)
         body = bytearray()
         try:
-            async for part in told.aiter_raw():
+            async for part in response.aiter_raw():
                 body += part
                 if len(body) > MAX_ANSWER_BYTES:
                     raise PluginDown(
@@ -96,29 +93,31 @@ class Backend:
                         hint="Ask it for less at once.",
                     )
         finally:
-            await told.aclose()
-        return BackendResponse(status=told.status_code, headers=told.headers, body=bytes(body))
+            await response.aclose()
+        return BackendResponse(status=response.status_code, headers=response.headers, body=bytes(body))
 
-    async def _living(self) -> PluginProcess:
+    async def _ensure_running(self) -> PluginProcess:
         async with self._starting:
-            if self._life is not None and self._life.lives:
-                return self._life
-            if self._life is not None:
-                await self._fell(self._life, "")
+            if self._process is not None and self._process.is_running:
+                return self._process
+            if self._process is not None:
+                await self._record_end(self._process, "")
             if self._over.is_set() or time.monotonic() < self._not_before:
-                raise self._down()
-            self._life = life = await start_plugin(self._given(), self._settings)
-            self._begun = time.monotonic()
+                raise self._down_error()
+            self._process = process = await start_plugin(self._build_arguments(), self._settings)
+            self._started_at = time.monotonic()
             if self._over.is_set():  # it was turned off meanwhile
                 await self.end()
-            elif await life.begun(START_SECONDS):
+            elif await process.answers_within(START_SECONDS):
                 self.problem = ""
-                return life
-            words = await life.last_words()
-            await self._fell(life, f"it did not start within {START_SECONDS:g} seconds" if life.lives else words)
-            raise self._down()
+                return process
+            reason = await process.describe_end()  # waits a moment for its end
+            if process.is_running:
+                reason = f"it did not start within {START_SECONDS:g} seconds"
+            await self._record_end(process, reason)
+            raise self._down_error()
 
-    def _given(self) -> PluginArguments:
+    def _build_arguments(self) -> PluginArguments:
         data = self.place.parent / "data"
         try:
             data.mkdir(mode=0o700, exist_ok=True)
@@ -138,49 +137,49 @@ class Backend:
             network="network" in needs,
         )
 
-    async def _fell(self, life: PluginProcess, why: str) -> None:
-        """A life is over, by its own doing or ours; the next one begins after a pause that doubles."""
-        if self._life is not life:
-            return  # somebody else has seen to it
-        self._life = None
-        self._failures = 1 if time.monotonic() - self._begun > _STEADY_SECONDS else self._failures + 1
+    async def _record_end(self, process: PluginProcess, why: str) -> None:
+        """Ends a process that failed; the next one starts after a pause that doubles."""
+        if self._process is not process:
+            return  # another request has recorded it
+        self._process = None
+        self._failures = 1 if time.monotonic() - self._started_at > _STEADY_SECONDS else self._failures + 1
         pause = min(_FIRST_PAUSE_SECONDS * 2 ** (self._failures - 1), _MAX_PAUSE_SECONDS)
         self._not_before = time.monotonic() + pause
-        self.problem = why or await life.last_words()
+        self.problem = why or await process.describe_end()
         logger.warning("plugin %s is down, again in %.1f s: %s", self.manifest.name, pause, self.problem)
-        await life.end()
+        await process.end()
 
-    def _down(self) -> PluginDown:
+    def _down_error(self) -> PluginDown:
         wait = max(0.0, self._not_before - time.monotonic())
         return PluginDown(
             f'The plugin "{self.manifest.name}" is down: {self.problem}.',
             hint=f"It is tried again in {wait:.0f} seconds.",
         )
 
-    def _raised(self, answer: BackendResponse) -> PluginDown:
+    def _raised_error(self, answer: BackendResponse) -> PluginDown:
         try:
             why = str(json.loads(answer.body)["raised"])
         except (ValueError, KeyError, TypeError):
             why = "an exception"
-        return PluginDown(f'The plugin "{self.manifest.name}" raised {why}.', hint="Its author can mend that.")
+        return PluginDown(f'The plugin "{self.manifest.name}" raised {why}.', hint="Report it to its author.")
 
-    def _suspect(self, life: PluginProcess) -> None:
+    def _start_probe(self, process: PluginProcess) -> None:
         """One slow answer is no reason to end it; a program that answers nothing at all is."""
         if self._probing is None or self._probing.done():
-            self._probing = asyncio.create_task(self._probe(life))
+            self._probing = asyncio.create_task(self._probe(process))
 
-    async def _probe(self, life: PluginProcess) -> None:
-        if life.lives and not await life.begun(_PROBE_SECONDS):
-            await self._fell(life, "it hangs")
+    async def _probe(self, process: PluginProcess) -> None:
+        if process.is_running and not await process.answers_within(_PROBE_SECONDS):
+            await self._record_end(process, "it hangs")
 
     async def end(self) -> None:
         self._over.set()
         if self._probing is not None:
             self._probing.cancel()
-        life, self._life = self._life, None
+        process, self._process = self._process, None
         self.problem = "it was turned off"
-        if life is not None:
-            await life.end()
+        if process is not None:
+            await process.end()
 
 
 def fingerprint(manifest: Manifest, place: Path) -> tuple[Manifest, int]:

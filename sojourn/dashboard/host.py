@@ -16,7 +16,7 @@ from sojourn.core.errors import NotFound, SojournError
 from sojourn.dashboard.backends import Backend, fingerprint
 from sojourn.dashboard.plugin_folders import PluginFolder, find_folder
 from sojourn.dashboard.plugin_manifest import NAME
-from sojourn.dashboard.plugin_state import Consents, PageState, list_pages
+from sojourn.dashboard.plugin_state import Consents, InstalledPages
 from sojourn.ports.app import PluginAccess
 
 _POLL_SECONDS = 1.0  # seconds between two looks whether somebody turned a plugin off elsewhere
@@ -27,13 +27,11 @@ class PluginHost:
 
     def __init__(self, app: PluginAccess) -> None:
         self._app, self._consents = app, Consents(app.settings.home)
+        self.pages = InstalledPages(app)
         self._taken = frozenset(one.name for one in app.plugins())
         self._keys: dict[str, str] = {}
         self._backends: dict[str, Backend] = {}
         self._looking: asyncio.Task[None] | None = None
-
-    def list_pages(self) -> list[PageState]:
-        return list_pages(self._app)
 
     def on(self, name: str) -> PluginFolder | None:
         """The plugin, if it is there, sound and turned on."""
@@ -49,7 +47,7 @@ class PluginHost:
         """Whether a plugin that is on has its page there."""
         if not NAME.fullmatch(path.removeprefix("/")):
             return False
-        on = [one.manifest for one in self.list_pages() if one.state == "on" and not one.built_in]
+        on = [one.manifest for one in self.pages.list_pages() if one.state == "on" and not one.built_in]
         return any(one is not None and one.path == path for one in on)
 
     def key(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Bringing a history in from a page: one at a time, with its progress for whoever looks."""
+"""Import of a history from a page: one at a time, with its progress."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ class ImportJobs:
     """The imports of this server."""
 
     def __init__(self, app: Histories) -> None:
-        self._app, self._state = app, ImportState()
+        self._app, self.state = app, ImportState()
         self._task: asyncio.Task[None] | None = None
 
-    def state(self) -> ImportState:
-        return self._state
-
     async def begin(self, source: str, home: str) -> ImportState:
-        """Only what was found here can be named, so a page cannot make us read elsewhere. NotFound, Conflict."""
-        if self._state.running:
-            raise Conflict(f"An import of {self._state.source} runs already.", hint="Wait until it is done.")
-        self._state = ImportState(running=True, source=source, home=home)
+        """Starts an import. Only a history that was found can be named, so no page makes us read elsewhere.
+
+        NotFound, Conflict.
+        """
+        if self.state.running:
+            raise Conflict(f"An import of {self.state.source} runs already.", hint="Wait until it is done.")
+        self.state = ImportState(running=True, source=source, home=home)
         try:
             found = await asyncio.to_thread(self._app.find_histories)
         except SojournError:
-            self._state = ImportState()
+            self.state = ImportState()
             raise
         wanted = next((one for one in found if one.source == source and str(one.home) == home), None)
         if wanted is None:
-            self._state = ImportState()
-            raise NotFound(f"There is no history of {source} at {home}.", hint="Look again for histories.")
+            self.state = ImportState()
+            raise NotFound(f"There is no history of {source} at {home}.", hint="Search for histories again.")
         self._task = asyncio.create_task(self._bring(wanted))
-        return self._state
+        return self.state
 
     async def _bring(self, found: FoundHistory) -> None:
-        state = self._state
+        state = self.state
 
         def on_progress(what: str, done: int, of: int) -> None:
             state.done, state.of = done, of

@@ -7,7 +7,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -28,44 +28,33 @@ class UsageTotal:
 
     sessions: int = 0
     messages: int = 0
-    calls: int = 0
-    input: int = 0
-    output: int = 0
-    cost: float | None = None
-    priced: int = 0  # sessions whose cost is known
+    tool_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    priced_sessions: int = 0  # whose cost is known
 
     @classmethod
     def of_usage(cls, usage: Mapping[str, Json]) -> UsageTotal:
         """The usage the service recorded for a day and a session. 0 dollars there means that no price was known."""
         return cls(
-            input=int(_number(usage.get("input_tokens"))),
-            output=int(_number(usage.get("output_tokens"))),
-            cost=_number(usage.get("cost_usd")) or None,
+            input_tokens=int(_number(usage.get("input_tokens"))),
+            output_tokens=int(_number(usage.get("output_tokens"))),
+            cost_usd=_number(usage.get("cost_usd")) or None,
         )
 
     def add_session(self, session: Session, spent: UsageTotal) -> None:
         self.sessions += 1
         self.messages += session.message_count
-        self.calls += session.tool_call_count
-        self.priced += spent.cost is not None
+        self.tool_calls += session.tool_call_count
+        self.priced_sessions += spent.cost_usd is not None
         self.add_usage(spent)
 
     def add_usage(self, other: UsageTotal) -> None:
-        self.input += other.input
-        self.output += other.output
-        if other.cost is not None:
-            self.cost = (self.cost or 0.0) + other.cost
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "sessions": self.sessions,
-            "messages": self.messages,
-            "tool_calls": self.calls,
-            "input_tokens": self.input,
-            "output_tokens": self.output,
-            "cost_usd": self.cost,
-            "priced_sessions": self.priced,
-        }
+        self.input_tokens += other.input_tokens
+        self.output_tokens += other.output_tokens
+        if other.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + other.cost_usd
 
 
 def _number(value: Json) -> float:
@@ -110,13 +99,13 @@ class Insights:
             by_day[day].add_session(session, _total_usage(session, {}))
             for other, usage in booked.items():
                 by_day[other].add_usage(usage)
-            if spent.cost:
-                costly.append((spent.cost, session))
+            if spent.cost_usd:
+                costly.append((spent.cost_usd, session))
             slow.append((max(0.0, session.last_active - session.started_at), session))
         return {
             "since": first.date().isoformat(),
-            "totals": totals.to_json(),
-            "days": [{"day": day, **by_day[day].to_json()} for day in sorted(by_day)],
+            "totals": asdict(totals),
+            "days": [{"day": day, **asdict(by_day[day])} for day in sorted(by_day)],
             **{f"by_{name}": _rank(found) for name, found in by.items()},
             "most_expensive": [_summarise(one, cost_usd=cost) for cost, one in _top(costly)],
             "longest": [_summarise(one, seconds=seconds) for seconds, one in _top(slow)],
@@ -150,7 +139,9 @@ class Insights:
 
 
 def _total_usage(session: Session, booked: dict[str, UsageTotal]) -> UsageTotal:
-    spent = UsageTotal(input=session.input_tokens, output=session.output_tokens, cost=session.estimated_cost_usd)
+    spent = UsageTotal(
+        input_tokens=session.input_tokens, output_tokens=session.output_tokens, cost_usd=session.estimated_cost_usd
+    )
     for one in booked.values():
         spent.add_usage(one)
     return spent
@@ -164,8 +155,8 @@ def _day(stamp: float) -> str:
 
 
 def _rank(found: dict[str, UsageTotal]) -> list[dict[str, Any]]:
-    ranked = sorted(found.items(), key=lambda one: (-(one[1].cost or 0.0), -one[1].sessions))
-    return [{"name": name, **tally.to_json()} for name, tally in ranked[:50]]
+    ranked = sorted(found.items(), key=lambda one: (-(one[1].cost_usd or 0.0), -one[1].sessions))
+    return [{"name": name, **asdict(tally)} for name, tally in ranked[:50]]
 
 
 def _top(ranked: Iterable[tuple[float, Session]]) -> list[tuple[float, Session]]:
@@ -205,13 +196,13 @@ def _count_tool_results(app: AgentContext, most: int) -> dict[str, Any]:
 
 
 def _judge_calls(rows: list[Any], judge: CallJudge) -> Iterable[tuple[str, bool]]:
-    asked: dict[str, tuple[str, Any]] = {}
+    pending: dict[str, tuple[str, Any]] = {}
     for _, role, content, _, calls, _, call_id, effect, extra in rows:
         for call in _parse_json(calls) or ():
             function = call.get("function") or {}
             arguments = _parse_json(function.get("arguments")) if isinstance(function.get("arguments"), str) else {}
-            asked[str(call.get("id"))] = (str(function.get("name")), arguments if isinstance(arguments, dict) else {})
-        if role == b"tool" and call_id is not None and (found := asked.pop(call_id.decode("utf-8", "replace"), None)):
+            pending[str(call.get("id"))] = (str(function.get("name")), arguments if isinstance(arguments, dict) else {})
+        if role == b"tool" and call_id is not None and (found := pending.pop(call_id.decode("utf-8", "replace"), None)):
             noted = _parse_json(extra)
             result = content.decode("utf-8", "replace") if content is not None else None
             verdict = judge(

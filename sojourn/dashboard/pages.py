@@ -17,25 +17,10 @@ from starlette.routing import request_response
 from sojourn.core.errors import MissingPackage, NotFound
 from sojourn.dashboard import plugin_frames
 from sojourn.dashboard.host import ConditionalRoute, PluginHost
+from sojourn.dashboard.plugin_folders import PAGE_PATHS
 from sojourn.ports.app import Shared
 
 STATIC = Path(__file__).with_name("static")
-# Where the application has pages; each of them is the same document, and the script shows the right one.
-PAGE_PATHS = (
-    "/",
-    "/chat",
-    "/chat/{session}",
-    "/sessions",
-    "/sessions/{session}",
-    "/achievements",
-    "/insights",
-    "/templates",
-    "/memory",
-    "/gateway",
-    "/gateway/{room}",
-    "/settings",
-    "/import",
-)
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -69,13 +54,7 @@ class BuiltPages:
     folder: Path
     _files: dict[str, bytes] = field(default_factory=dict)
 
-    def document(self) -> bytes:
-        return self._read("index.html")
-
-    def asset(self, name: str) -> bytes:
-        return self._read(f"assets/{name}")
-
-    def _read(self, name: str) -> bytes:
+    def read(self, name: str) -> bytes:
         if not self._files:
             self._files = {
                 one.relative_to(self.folder).as_posix(): one.read_bytes()
@@ -87,7 +66,7 @@ class BuiltPages:
                 "The pages are not built.", hint="In a clone, `make web` builds them; a package has them."
             )
         if name not in self._files:
-            raise NotFound(f"There is no {name}.", hint="Load the page again: it may be of an older version.")
+            raise NotFound(f"There is no {name}.", hint="Load the page again: it may be from an older version.")
         return self._files[name]
 
 
@@ -105,12 +84,14 @@ def page_router(built: BuiltPages, has_tab: Callable[[str], bool] = lambda _: Fa
 
     async def document(request: Request) -> Response:
         headers = {**_SECURITY_HEADERS, "Cache-Control": "no-cache"}
-        return Response(built.document(), headers=headers, media_type="text/html")
+        return Response(built.read("index.html"), headers=headers, media_type="text/html")
 
     async def asset(request: Request) -> Response:
         name: str = request.path_params["name"]
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        return Response(built.asset(name), headers={**_IMMUTABLE, "X-Content-Type-Options": "nosniff"}, media_type=kind)
+        return Response(
+            built.read(f"assets/{name}"), headers={**_IMMUTABLE, "X-Content-Type-Options": "nosniff"}, media_type=kind
+        )
 
     async def icon(request: Request) -> Response:
         return RedirectResponse("/assets/icon.svg")

@@ -13,28 +13,24 @@ from sojourn.dashboard.plugin_manifest import NAME, is_inside, parse_manifest
 from sojourn.ports.pages import Manifest
 
 MAX_MANIFEST_BYTES = 64 * 1024
-# Words that stand behind the first slash of our own addresses; a tab of another plugin cannot be there.
-_RESERVED_WORDS = (
-    "chat",
-    "sessions",
-    "achievements",
-    "gateway",
-    "insights",
-    "templates",
-    "memory",
-    "import",
-    "settings",
-    "plugins",
-    "api",
-    "assets",
-    "enter",
-    "healthz",
-    "metrics",
-    "v1",
-    "dashboard-plugins",
-    "favicon",
+# Where the application has pages; each of them is the same document, and the script shows the right one.
+PAGE_PATHS = (
+    "/",
+    "/chat",
+    "/chat/{session}",
+    "/sessions",
+    "/sessions/{session}",
+    "/achievements",
+    "/insights",
+    "/templates",
+    "/memory",
+    "/gateway",
+    "/gateway/{room}",
+    "/settings",
+    "/import",
 )
-TAKEN_TABS = frozenset(f"/{word}" for word in _RESERVED_WORDS)
+_OTHERS = ("/plugins", "/api", "/assets", "/enter", "/healthz", "/metrics", "/v1", "/dashboard-plugins", "/favicon")
+TAKEN_TABS = frozenset((*PAGE_PATHS, *_OTHERS))  # addresses that a plugin's tab cannot have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,10 +107,10 @@ def _read_manifest(file: Path, name: str, taken: Collection[str]) -> Manifest:
     if len(raw) > MAX_MANIFEST_BYTES:
         raise BadInput(f"{file} is larger than {MAX_MANIFEST_BYTES} bytes.", hint="A manifest is a few lines.")
     try:
-        told = json.loads(raw)
+        values = json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{file} is not JSON: {error}.", hint="Correct it there.") from error
-    made = parse_manifest(told, name=name, file=str(file))
+    made = parse_manifest(values, name=name, file=str(file))
     if made.path in TAKEN_TABS:
         raise BadInput(f"{file}: `tab.path` {made.path!r} is a page of Sojourn.", hint="Give it a path of its own.")
     for field in ("entry", "css", "api"):

@@ -125,8 +125,8 @@ def build_app(name: str, router: APIRouter) -> FastAPI:
         return True
 
     async def raised(request: Request, error: Exception) -> JSONResponse:
-        said: dict[str, Any] = {"raised": f"{type(error).__name__}: {error}"[:1000]}
-        return JSONResponse(said, 500, headers={RAISED_HEADER: "1"})
+        body: dict[str, Any] = {"raised": f"{type(error).__name__}: {error}"[:1000]}
+        return JSONResponse(body, 500, headers={RAISED_HEADER: "1"})
 
     app.add_exception_handler(Exception, raised)
     return app

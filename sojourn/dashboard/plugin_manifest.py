@@ -28,8 +28,8 @@ def parse_manifest(raw: object, *, name: str, file: str) -> Manifest:
     fields.refuse_mistyped(_FIELDS)
     tab = _Fields(_table(fields.raw.get("tab", {}), file, "tab"), file, "tab.")
     tab.refuse_mistyped(_TAB_FIELDS)
-    if (told := fields.text("name", name, 64)) != name:
-        raise fields.wrong("name", f"is {told!r}, but its folder is called {name!r}", "Give both the same name.")
+    if (written := fields.text("name", name, 64)) != name:
+        raise fields.wrong("name", f"is {written!r}, but its folder is called {name!r}", "Give both the same name.")
     return Manifest(
         name=name,
         label=fields.text("label", name, 40) or name,

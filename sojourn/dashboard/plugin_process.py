@@ -38,10 +38,10 @@ class PluginProcess:
         self.http = httpx2.AsyncClient(transport=transport, base_url="http://plugin", timeout=None, trust_env=False)
 
     @property
-    def lives(self) -> bool:
+    def is_running(self) -> bool:
         return self._child.is_running
 
-    async def begun(self, seconds: float) -> bool:
+    async def answers_within(self, seconds: float) -> bool:
         """Whether it answers within that time."""
         try:
             async with asyncio.timeout(seconds):
@@ -49,13 +49,13 @@ class PluginProcess:
         except (httpx2.TransportError, TimeoutError):
             return False
 
-    async def last_words(self) -> str:
+    async def describe_end(self) -> str:
         """The last line of its output, and its exit code."""
         await self._child.wait(1)
         lines = self._child.output.text().strip().splitlines()
         code = self._child.process.returncode
         ended = "" if code is None else f" (exit code {code})"
-        return f"{lines[-1][:500] if lines else 'it said nothing'}{ended}"
+        return f"{lines[-1][:500] if lines else 'it wrote nothing'}{ended}"
 
     async def end(self) -> None:
         """Ends the program and everything it started."""
@@ -64,19 +64,19 @@ class PluginProcess:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-async def start_plugin(given: PluginArguments, settings: Settings) -> PluginProcess:
-    """Starts the program and fills in `given.socket`. PluginDown when it cannot be started."""
+async def start_plugin(arguments: PluginArguments, settings: Settings) -> PluginProcess:
+    """Starts the program and fills in `arguments.socket`. PluginDown when it cannot be started."""
     folder = Path(tempfile.mkdtemp(prefix="sojourn-"))  # a short path: the name of a socket has a length limit
     socket_path = str(folder / "s")
     try:
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(socket_path)
             listening.listen(64)
-            arguments = json.dumps({**asdict(given), "socket": listening.fileno()})
+            argument = json.dumps({**asdict(arguments), "socket": listening.fileno()})
             child = await start_process(
-                [sys.executable, "-I", "-X", "utf8", "-m", "sojourn.dashboard.plugin_main", arguments],
-                cwd=given.folder,
-                env=_environment(given, settings),
+                [sys.executable, "-I", "-X", "utf8", "-m", "sojourn.dashboard.plugin_main", argument],
+                cwd=arguments.folder,
+                env=_environment(arguments, settings),
                 watch=Watch(grace_seconds=0, folder=folder),
                 pass_fds=(listening.fileno(),),
                 output=OutputBuffer(0, OUTPUT_TAIL_BYTES),
@@ -84,20 +84,20 @@ async def start_plugin(given: PluginArguments, settings: Settings) -> PluginProc
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise PluginDown(
-            f'The plugin "{given.name}" cannot be started: {error.strerror}.', hint="Look at the machine's limits."
+            f'The plugin "{arguments.name}" cannot be started: {error.strerror}.', hint="Look at the machine's limits."
         ) from error
     return PluginProcess(child, folder, socket_path)
 
 
-def _environment(given: PluginArguments, settings: Settings) -> Mapping[str, str]:
+def _environment(arguments: PluginArguments, settings: Settings) -> Mapping[str, str]:
     """What every program needs, and nothing that could be a secret."""
     seen = {name: value for name, value in settings.for_children.items() if name in CHILD_VARIABLES}
     return {
         "PATH": os.defpath,
         **seen,
-        "TMPDIR": given.data,
-        "SOJOURN_PLUGIN_NAME": given.name,
-        "SOJOURN_PLUGIN_DATA": given.data,
+        "TMPDIR": arguments.data,
+        "SOJOURN_PLUGIN_NAME": arguments.name,
+        "SOJOURN_PLUGIN_DATA": arguments.data,
         "MALLOC_ARENA_MAX": "2",
         "PYTHONDONTWRITEBYTECODE": "1",
     }

@@ -55,10 +55,10 @@ class Consents:
         """Turns it on. The file appears whole or not at all."""
         file = self._file(name)
         fresh = file.with_name(f".{name}.{os.getpid()}")
-        told = {"needs": list(needs), "at": datetime.now(UTC).isoformat(timespec="seconds")}
+        consent = {"needs": list(needs), "at": datetime.now(UTC).isoformat(timespec="seconds")}
         try:
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            fresh.write_text(json.dumps(told) + "\n", "utf-8")
+            fresh.write_text(json.dumps(consent) + "\n", "utf-8")
             fresh.replace(file)
         except OSError as error:
             raise _unwritable(file, error) from error
@@ -96,75 +96,57 @@ class PageState:
 
 
 class InstalledPages:
-    """The dashboard plugins of a home, for the command line."""
+    """The dashboard plugins of a home: built-in ones, and those in the folder `plugins`."""
 
     def __init__(self, app: PluginAccess) -> None:
-        self._app = app
+        self._app, self._consents = app, Consents(app.settings.home)
 
     def list_pages(self) -> list[PageState]:
-        return list_pages(self._app)
+        """Every plugin with a manifest, in any state, built-in ones first."""
+        plugins = self._app.plugins()
+        folders = find_folders(self._app.settings.home, {one.name for one in plugins})
+        return [_built_in_page(one) for one in plugins if one.manifest] + [self._to_page(one) for one in folders]
+
+    def _to_page(self, folder: PluginFolder) -> PageState:
+        try:
+            state, problem, hint = self._consents.state(folder), folder.problem, folder.hint
+        except BadConfig as error:
+            state, problem, hint = "broken", str(error), error.hint
+        return PageState(name=folder.name, state=state, manifest=folder.manifest, problem=problem, hint=hint)
 
     def find_page(self, name: str) -> PageState:
-        return find_third_party(self._app, name)
+        """The third-party plugin of that name. NotFound; BadInput for a built-in one."""
+        for one in self.list_pages():
+            if one.name == name:
+                if one.built_in:
+                    raise BadInput(f'"{name}" is built in, and always on.', hint="Others can be turned on and off.")
+                return one
+        raise NotFound(f'There is no dashboard plugin "{name}".', hint="`sojourn plugins` shows what there is.")
 
     def enable(self, name: str, needs: Sequence[str] | None = None) -> PageState:
-        return turn_on(self._app, name, needs)
+        """Turns a plugin on. `needs`: what the person was shown; Conflict if it needs something else by now."""
+        one = self.find_page(name)
+        if one.manifest is None:
+            raise BadInput(one.problem, hint=one.hint)
+        if needs is not None and set(needs) != set(one.manifest.needs):
+            raise Conflict(f'The plugin "{name}" has changed what it needs.', hint="Look again, then decide.")
+        self._consents.give(name, one.manifest.needs)
+        return self.find_page(name)
 
     def disable(self, name: str) -> bool:
-        return turn_off(self._app, name)
-
-
-def list_pages(app: PluginAccess) -> list[PageState]:
-    """Every plugin with a manifest: ours first, then those in the home, whatever state they are in."""
-    plugins = app.plugins()
-    ours = [_built_in_page(one) for one in plugins if one.manifest]
-    consents = Consents(app.settings.home)
-    folders = find_folders(app.settings.home, {one.name for one in plugins})
-    return ours + [_third_party_page(consents, folder) for folder in folders]
+        """Turns a plugin off, even one that is no longer on the disk; False if it was off."""
+        was_on = bool(NAME.fullmatch(name)) and self._consents.take_back(name)
+        if not was_on:
+            self.find_page(name)
+        return was_on
 
 
 def _built_in_page(plugin: Plugin) -> PageState:
-    """The same door: its manifest is read as strictly as any other. Its page is part of the application."""
+    """The page of a built-in plugin, whose manifest is read as strictly as any other."""
     try:
-        made = parse_manifest(dict(plugin.manifest), name=plugin.name, file=f"the manifest of {plugin.name}")
+        manifest = parse_manifest(dict(plugin.manifest), name=plugin.name, file=f"the manifest of {plugin.name}")
     except BadInput as error:
         return PageState(
             name=plugin.name, state="broken", manifest=None, built_in=True, problem=str(error), hint=error.hint
         )
-    return PageState(name=plugin.name, state="on", manifest=made, built_in=True)
-
-
-def _third_party_page(consents: Consents, folder: PluginFolder) -> PageState:
-    try:
-        state, problem, hint = consents.state(folder), folder.problem, folder.hint
-    except BadConfig as error:
-        state, problem, hint = "broken", str(error), error.hint
-    return PageState(name=folder.name, state=state, manifest=folder.manifest, problem=problem, hint=hint)
-
-
-def turn_on(app: PluginAccess, name: str, needs: Sequence[str] | None = None) -> PageState:
-    """`needs`: what the person was shown; if it declares something else by now, nothing is turned on. Conflict."""
-    one = find_third_party(app, name)
-    if one.manifest is None:
-        raise BadInput(one.problem, hint=one.hint)
-    if needs is not None and set(needs) != set(one.manifest.needs):
-        raise Conflict(f'The plugin "{name}" has changed what it needs.', hint="Look again, then decide.")
-    Consents(app.settings.home).give(name, one.manifest.needs)
-    return find_third_party(app, name)
-
-
-def turn_off(app: PluginAccess, name: str) -> bool:
-    """Whether it was on. A plugin that was removed from the disk can be turned off too."""
-    was_on = bool(NAME.fullmatch(name)) and Consents(app.settings.home).take_back(name)
-    if not was_on:
-        find_third_party(app, name)
-    return was_on
-
-
-def find_third_party(app: PluginAccess, name: str) -> PageState:
-    for one in list_pages(app):
-        if one.name == name:
-            if one.built_in:
-                raise BadInput(f'"{name}" is built in, and always on.', hint="Others can be turned on and off.")
-            return one
-    raise NotFound(f'There is no dashboard plugin "{name}".', hint="`sojourn plugins` shows what there is.")
+    return PageState(name=plugin.name, state="on", manifest=manifest, built_in=True)

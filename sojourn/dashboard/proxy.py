@@ -1,6 +1,6 @@
 """`/api/plugins/<name>/…` of plugins that are not ours: passed on to their own program, within limits.
 
-Whatever comes back is held to be hostile: few headers pass, and nothing in it can run as a page of ours.
+Answers count as hostile: few headers pass, and nothing in them can run as a page of ours.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
-from starlette.types import Receive, Scope, Send
+from starlette.routing import request_response
+from starlette.types import Scope
 
 from sojourn.dashboard.backends import BackendRequest, require_plain_path
 from sojourn.dashboard.host import ConditionalRoute, PluginHost
@@ -32,44 +33,40 @@ _SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
 }
 
 
 def router(app: Shared) -> APIRouter:
-    """One route for all of them; it is there for a plugin as long as the plugin is on."""
+    """One route for all of them; it exists for a plugin as long as the plugin is on."""
     host = app.shared(PluginHost)
+
+    async def pass_on(request: Request) -> Response:
+        folder = host.on(_plugin_name(request.scope["path"]))
+        if folder is None:
+            raise HTTPException(404)
+        backend = await host.backend(folder)
+        answer = await backend.ask(
+            BackendRequest(
+                method=request.method,
+                target=require_plain_path(_target(request.scope)),
+                headers=_select_headers(request.headers, _REQUEST_HEADERS),
+                body=await _read_body(request),
+            )
+        )
+        headers = _select_headers(answer.headers, _RESPONSE_HEADERS) | _SECURITY_HEADERS
+        return Response(answer.body, _map_status(answer.status), headers)
+
     api = APIRouter()
-    api.routes.append(ConditionalRoute(_Proxy(host), lambda path: host.on(_plugin_name(path)) is not None, _METHODS))
+    api.routes.append(
+        ConditionalRoute(request_response(pass_on), lambda path: host.on(_plugin_name(path)) is not None, _METHODS)
+    )
     return api
 
 
 def _plugin_name(path: str) -> str:
     name, slash, _ = path.removeprefix(PREFIX).partition("/")
     return name if path.startswith(PREFIX) and slash else ""
-
-
-class _Proxy:
-    def __init__(self, host: PluginHost) -> None:
-        self._host = host
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = await self._pass(Request(scope, receive))
-        await answer(scope, receive, send)
-
-    async def _pass(self, request: Request) -> Response:
-        folder = self._host.on(_plugin_name(request.scope["path"]))
-        if folder is None:
-            raise HTTPException(404)
-        backend = await self._host.backend(folder)
-        asked = BackendRequest(
-            method=request.method,
-            target=require_plain_path(_target(request.scope)),
-            headers=_select_headers(request.headers, _REQUEST_HEADERS),
-            body=await _read_body(request),
-        )
-        told = await backend.ask(asked)
-        headers = {**_select_headers(told.headers, _RESPONSE_HEADERS), **_SECURITY_HEADERS, "Cache-Control": "no-store"}
-        return Response(told.body, _map_status(told.status), headers)
 
 
 def _target(scope: Scope) -> str:

@@ -15,20 +15,12 @@ from dataclasses import dataclass
 from sojourn.core.errors import NotAllowed, NotFound
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, SessionId
+from sojourn.gateway.chat_commands import InboundCall
 from sojourn.gateway.context import GatewayContext
-from sojourn.gateway.pairing import Identity
-from sojourn.gateway.payloads import InboundPayload, ReplyTarget
-from sojourn.gateway.render import (
-    DUPLICATE_MARK,
-    answers_text,
-    choice_label,
-    measure_length,
-    question_text,
-    settled_text,
-    split_text,
-)
+from sojourn.gateway.payloads import ReplyTarget
+from sojourn.gateway.render import answers_text, choice_label, question_text, settled_text, split_messages
 from sojourn.gateway.streaming import SentMessage
-from sojourn.ports.gateway_store import Incoming, OutgoingDraft
+from sojourn.ports.gateway_store import OutgoingDraft
 from sojourn.ports.platform import Button, CanAsk
 from sojourn.ports.service import Caller, Turn
 from sojourn.ports.store import Record
@@ -57,19 +49,17 @@ class ApprovalPrompts:
         self._context, self._session, self._to, self._by = context, turn.session, to, by
         self._message = SentMessage(context, turn.session, to)
         self._pending: dict[str, PendingPrompt] = {}
-        connection = context.connections.get((to.platform, to.account))
-        can_ask = connection is not None and isinstance(connection.adapter, CanAsk)
+        adapter = context.find_adapter(to)
         has_owner = by.principal == OWNER or to.place.kind != "dm"  # a guest alone could not press a button
-        has_buttons = can_ask and has_owner and self._message.adapter is not None
-        self._info = connection.adapter.info if connection is not None and has_buttons else None
+        can_ask = adapter is not None and isinstance(adapter, CanAsk) and self._message.adapter is not None
+        self._info = adapter.info if adapter is not None and can_ask and has_owner else None
 
     async def ask(self, key: str, detail: Mapping[str, Json], *, handoff: str = "") -> list[OutgoingDraft]:
         """The question as messages; the last one has the buttons."""
         info, last_line = self._info, answers_text(detail, for_owner=self._by.principal == OWNER)
         if info is None:
             return self._context.drafts(self._to, key, f"{question_text(detail)}\n{last_line}", handoff=handoff)
-        room = info.max_chars - measure_length(DUPLICATE_MARK, info.counting) - min(_RESULT_CHARS, info.max_chars // 4)
-        *first, text = split_text(question_text(detail), room, info.counting)
+        *first, text = split_messages(question_text(detail), info, reserve=min(_RESULT_CHARS, info.max_chars // 4))
         token = _build_token(self._session, str(detail["question"]))
         choices = [str(choice) for choice in detail.get("choices", ())]
         value = {"question": detail["question"], "choices": choices}
@@ -108,13 +98,12 @@ class ApprovalPrompts:
             await self.settle({"question": question, "choice": "deny", "why": "The turn has ended."})
 
 
-async def handle_button(
-    context: GatewayContext, item: Incoming, payload: InboundPayload, identity: Identity, by: Caller
-) -> None:
+async def handle_button(context: GatewayContext, call: InboundCall) -> None:
     """Answers a question with a pressed button. Only the owner may; the reply that it is settled is sent once."""
-    token, _, number = payload.pressed.partition(":")
-    to = context.reply_target(item, payload.place)
-    if not identity.is_owner:
+    item, by = call.item, call.by
+    token, _, number = call.payload.pressed.partition(":")
+    to = context.reply_target(item, call.payload.place)
+    if not call.identity.is_owner:
         return await context.enqueue_text(to, f"in:{item.id}:reply", NOT_OWNER)
     record = await context.store.get_record(_KIND, token)
     choices = record.value["choices"] if record is not None else []

@@ -14,6 +14,7 @@ from sojourn.gateway.pairing import Identity
 from sojourn.gateway.payloads import InboundPayload
 from sojourn.gateway.watchers import find_watched, start_watch, stop_watch
 from sojourn.ports.gateway_store import Incoming
+from sojourn.ports.platform import PlatformInfo
 from sojourn.ports.service import Caller
 from sojourn.ports.store import Record
 from sojourn.text.handoff_text import summary_text
@@ -23,13 +24,14 @@ _CHOICE = "gateway_choice"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboundCall:
-    """A message with its sender's identity and its conversation."""
+    """A message with its network, its sender's identity and its conversation."""
 
+    item: Incoming
     payload: InboundPayload
+    info: PlatformInfo
     identity: Identity
     by: Caller
     conversation: Conversation
-    item: Incoming
 
 
 def is_quick(name: str) -> bool:

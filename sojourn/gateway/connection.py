@@ -16,6 +16,7 @@ from typing import Literal
 
 from sojourn.core.errors import KeyRefused, LeaseLost, PlatformDown, SojournError, StoreUnavailable
 from sojourn.core.messages import Json
+from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.ports.gateway_store import AccountKey, CredentialLease, GatewayStore
 from sojourn.ports.platform import Inbound, PlatformAdapter
 
@@ -32,6 +33,7 @@ class PlatformConnection:
 
     adapter: the network's adapter; its code may raise anything.
     receive: stores one inbound message.
+    changed: set when `state` or `problem` changes.
     lease_seconds: how long the account stays leased without a renewal.
     """
 
@@ -41,17 +43,17 @@ class PlatformConnection:
         store: GatewayStore,
         owner: str,
         receive: Receive,
+        changed: asyncio.Event,
         *,
-        lease_seconds: float = 20.0,
+        lease_seconds: float,
     ) -> None:
         self.adapter, self._store, self._owner, self._receive = adapter, store, owner, receive
-        self._lease_seconds = lease_seconds
+        self._changed, self._lease_seconds = changed, lease_seconds
         self.state: ConnectionState = "starting"
         self.problem = ""
         self.since = time.time()
         self.failures = 0
         self.is_leased = False  # the lease is released between two attempts
-        self.changed = asyncio.Event()  # `state` or `problem` changed
 
     @property
     def key(self) -> AccountKey:
@@ -109,9 +111,7 @@ class PlatformConnection:
                 if task.done():
                     await task
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await cancel_tasks(tasks)
             self.is_leased = False
             with suppress(SojournError):
                 await self._store.renew_credential(lease, seconds=0)
@@ -162,4 +162,4 @@ class PlatformConnection:
             if state != self.state:
                 self.since = time.time()
             self.state, self.problem = state, problem
-            self.changed.set()
+            self._changed.set()

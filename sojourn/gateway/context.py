@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import dataclass, field
 
 from sojourn.core.places import Place, Sender
 from sojourn.core.sessions import SessionId
-from sojourn.core.settings import Settings
 from sojourn.gateway.bindings import ConversationBindings
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.pairing import Identities, Identity
 from sojourn.gateway.payloads import ReplyTarget, SessionKeys
-from sojourn.gateway.render import DUPLICATE_MARK, measure_length, split_text
+from sojourn.gateway.render import split_messages
 from sojourn.ports.app import AppContext
 from sojourn.ports.gateway_store import AccountKey, Incoming, OutgoingDraft
+from sojourn.ports.platform import PlatformAdapter, PlatformInfo
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Store
 from sojourn.service.home_channels import HomeChannels
@@ -23,40 +22,24 @@ from sojourn.service.home_channels import HomeChannels
 _DEFAULT_MAX_CHARS = 2000  # for a network without a connection in this process
 
 
-@dataclass(slots=True)
 class GatewayContext:
     """The application, this gateway's connections and its registries. `owner` marks the rows this gateway claims."""
 
-    app: AppContext
-    owner: str
-    connections: dict[AccountKey, PlatformConnection] = field(default_factory=dict)
-    keys: SessionKeys = field(init=False)
-    identities: Identities = field(init=False)
-    homes: HomeChannels = field(init=False)
-    bindings: ConversationBindings = field(init=False)
+    def __init__(self, app: AppContext, owner: str) -> None:
+        self.owner, self.settings = owner, app.settings
+        self.store: Store = app.store
+        self.service: Service = app.service
+        self.connections: dict[AccountKey, PlatformConnection] = {}
+        self.lease_seconds = float(app.settings["gateway.lease_seconds"])  # of a claimed row
+        self.keys = SessionKeys(app.settings)
+        self.identities = Identities(app.store, app.settings)
+        self.homes = HomeChannels(app.store, app.settings)
+        self.bindings = ConversationBindings(app.store, app.service, self.keys)
 
-    def __post_init__(self) -> None:
-        self.keys = SessionKeys.from_settings(self.settings)
-        self.identities = Identities(self.store, self.settings)
-        self.homes = HomeChannels(self.store, self.settings)
-        self.bindings = ConversationBindings(self.store, self.service, self.keys)
-
-    @property
-    def settings(self) -> Settings:
-        return self.app.settings
-
-    @property
-    def store(self) -> Store:
-        return self.app.store
-
-    @property
-    def service(self) -> Service:
-        return self.app.service
-
-    @property
-    def lease_seconds(self) -> float:
-        """How long a claimed row stays ours without a renewal."""
-        return float(self.settings["gateway.lease_seconds"])
+    def find_adapter(self, to: ReplyTarget) -> PlatformAdapter | None:
+        """The adapter that sends to a target, if this gateway has it."""
+        connection = self.connections.get((to.platform, to.account))
+        return connection.adapter if connection is not None else None
 
     def connection_to(self, platform: str) -> PlatformConnection | None:
         """A connection of this gateway to a platform; one that is up is preferred."""
@@ -82,13 +65,13 @@ class GatewayContext:
 
     def drafts(self, to: ReplyTarget, key: str, text: str, *, handoff: str = "") -> list[OutgoingDraft]:
         """Splits a text into messages of the size the network accepts; only the first one is a reply."""
-        connection = self.connections.get((to.platform, to.account)) or self.connection_to(to.platform)
-        info = connection.adapter.info if connection else None
-        max_chars, counting = (info.max_chars, info.counting) if info else (_DEFAULT_MAX_CHARS, "characters")
-        pieces = split_text(text, max_chars - measure_length(DUPLICATE_MARK, counting), counting)
+        adapter = self.find_adapter(to)
+        if adapter is None and (connection := self.connection_to(to.platform)):
+            adapter = connection.adapter
+        info = adapter.info if adapter else PlatformInfo(name=to.platform, label="", max_chars=_DEFAULT_MAX_CHARS)
         return [
             to.draft(f"{key}/{n}", piece, handoff=handoff, reply_to=to.reply_to if n == 0 else "")
-            for n, piece in enumerate(pieces)
+            for n, piece in enumerate(split_messages(text, info))
         ]
 
     async def enqueue_text(self, to: ReplyTarget, key: str, text: str) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
 from contextlib import suppress
 from dataclasses import replace
-from typing import Literal, Protocol
+from typing import Literal
 
 from sojourn.chat_commands import parse_command
 from sojourn.core.errors import (
@@ -20,15 +20,14 @@ from sojourn.core.errors import (
     RetryLater,
     SojournError,
 )
-from sojourn.core.messages import Json
-from sojourn.core.sessions import Session, SessionId, TurnId
+from sojourn.core.sessions import SessionId, TurnId
 from sojourn.gateway.approval_prompts import handle_button
 from sojourn.gateway.chat_commands import CommandRunner, InboundCall, is_quick
 from sojourn.gateway.context import GatewayContext
-from sojourn.gateway.pairing import Identity
+from sojourn.gateway.handoff_worker import HandoffWorker
 from sojourn.gateway.payloads import InboundPayload, ReplyTarget, decode_inbound
-from sojourn.gateway.render import error_text, parse_choice
-from sojourn.gateway.turn_runner import TurnRunner
+from sojourn.gateway.render import parse_choice, problem_text
+from sojourn.gateway.turn_runner import ChatTurnState, TurnRunner
 from sojourn.gateway.watchers import find_watched
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.service import TurnRequest
@@ -43,55 +42,62 @@ STRANGER = (
 WATCHING = "You are only watching this session. /take takes it over, /new starts another one."
 
 
-class ConversationState(Protocol):
-    """What the dispatcher reads and writes of a conversation that is being worked on."""
+class ActiveConversation(ChatTurnState):
+    """A conversation being worked on: the current message, its turn, and messages that were claimed out of turn."""
 
-    session: SessionId | None
-    question: Mapping[str, Json] | None
-    steer_results: dict[str, bool]
+    def __init__(self, item: Incoming) -> None:
+        super().__init__()
+        self.item: Incoming | None = item
+        self.queued: list[Incoming] = []
+        self.steered: list[Incoming] = []  # passed to the running turn, which may or may not accept them
+        self.wakeup = asyncio.Event()  # a message came in that may not wait, or the turn is over
+        self.is_turn_over = False
 
+    @property
+    def items(self) -> list[Incoming]:
+        return [*([self.item] if self.item else []), *self.queued, *self.steered]
 
-class HandoffArrivals(Protocol):
-    """Receives the gateway's own announcement that a session arrives in a conversation."""
-
-    async def on_announcement(self, item: Incoming, payload: InboundPayload) -> None: ...
+    def has(self, item: Incoming) -> bool:
+        return any(one.id == item.id for one in self.items)
 
 
 class MessageDispatcher:
     """Routes each message of the inbox to the turn runner, the commands, the approval prompts or the hand-offs."""
 
-    def __init__(
-        self, context: GatewayContext, turn_runner: TurnRunner, arrivals: HandoffArrivals, commands: CommandRunner
-    ) -> None:
-        self._context, self._turn_runner, self._arrivals, self._commands = context, turn_runner, arrivals, commands
+    def __init__(self, context: GatewayContext, turn_runner: TurnRunner, handoffs: HandoffWorker) -> None:
+        self._context, self._turn_runner, self._handoffs = context, turn_runner, handoffs
+        self._commands = CommandRunner(context)
 
-    async def handle(self, item: Incoming, state: ConversationState) -> TurnId | None:
+    async def handle(self, item: Incoming, state: ActiveConversation) -> TurnId | None:
         """Handles a message completely and gives the turn that was run for it, if any. RetryLater."""
         payload = decode_inbound(item)
         if payload.handoff:
-            await self._arrivals.on_announcement(item, payload)
+            await self._handoffs.on_announcement(item, payload)
             return None
-        info = self._context.connections[(item.platform, item.account)].adapter.info
-        identity = await self._context.identities.identify(info, payload.sender)
-        if identity is None:
+        call = await self._build_call(item, payload)
+        if call is None:
             await self._offer_pairing(item, payload)
             return None
-        call = await self._build_call(item, payload, identity)
         if payload.pressed:
-            await handle_button(self._context, item, payload, identity, call.by)
+            await handle_button(self._context, call)
             return None
         is_addressed = payload.mentioned or (payload.place.kind == "thread" and call.conversation.session is not None)
         if not is_addressed or not (payload.text.strip() or payload.files):
             return None
-        if not info.system and (command := parse_command(payload.text, info.prefix)):
+        if not call.info.system and (command := parse_command(payload.text, call.info.prefix)):
             await self._run_command(call, *command)
             return None
         return await self._run_turn(call, state)
 
-    async def _build_call(self, item: Incoming, payload: InboundPayload, identity: Identity) -> InboundCall:
+    async def _build_call(self, item: Incoming, payload: InboundPayload) -> InboundCall | None:
+        """The message with its sender's identity and its conversation; None from a stranger."""
+        info = self._context.connections[(item.platform, item.account)].adapter.info
+        identity = await self._context.identities.identify(info, payload.sender)
+        if identity is None:
+            return None
         by = self._context.caller(item.platform, identity, payload.sender)
         conversation = await self._context.bindings.find(payload, identity)
-        return InboundCall(payload=payload, identity=identity, by=by, conversation=conversation, item=item)
+        return InboundCall(item=item, payload=payload, info=info, identity=identity, by=by, conversation=conversation)
 
     async def _offer_pairing(self, item: Incoming, payload: InboundPayload) -> None:
         """Sends a stranger a pairing code, in private only. It bypasses the outbox, which would store the code."""
@@ -109,14 +115,14 @@ class MessageDispatcher:
         except LeaseLost:
             raise
         except SojournError as error:
-            reply = error_text(error)
+            reply = problem_text(str(error), error.hint)
         if reply:
             await self._reply(call, reply)
 
     async def _reply(self, call: InboundCall, text: str) -> None:
         await self._context.enqueue_text(self._reply_target(call), f"in:{call.item.id}:reply", text)
 
-    async def _run_turn(self, call: InboundCall, state: ConversationState) -> TurnId | None:
+    async def _run_turn(self, call: InboundCall, state: ActiveConversation) -> TurnId | None:
         """Runs a turn in the session of the conversation, and opens that session if there is none."""
         context, item, conversation = self._context, call.item, call.conversation
         if await find_watched(context.store, conversation.key):
@@ -130,23 +136,12 @@ class MessageDispatcher:
                 await context.bindings.bind(conversation, session.id, call.payload.place, call.identity)
         state.session = session.id
         request = await self._build_request(call, session.id)
-
-        def set_question(question: dict[str, Json] | None) -> None:
-            state.question = question
-
+        to = replace(self._reply_target(call), session=session.id)
         try:
-            outcome = await self._turn_runner.answer(
-                item,
-                session,
-                request,
-                call.by,
-                replace(self._reply_target(call), session=session.id),
-                on_question=set_question,
-                on_steer=state.steer_results.__setitem__,
-            )
-            return outcome.turn
+            return (await self._turn_runner.answer(item, session, request, call.by, to, state=state)).turn
         except NotDriving as error:
-            await self._reply(call, _elsewhere_text(session, error))
+            elsewhere = f"“{session.title or session.id}” is driven from {error.driver} now."
+            await self._reply(call, f"{elsewhere} /take brings it back here, /new starts another one.")
             return None
         except BeingHandedOver as error:
             raise RetryLater(error) from error
@@ -170,27 +165,25 @@ class MessageDispatcher:
         reply_to = call.payload.id if call.payload.place.kind in ("group", "channel") else ""
         return self._context.reply_target(call.item, call.payload.place, reply_to=reply_to)
 
-    async def handle_during_turn(self, item: Incoming, state: ConversationState) -> DuringTurn:
+    async def handle_during_turn(self, item: Incoming, state: ActiveConversation) -> DuringTurn:
         """Handles a message that must not wait for the running turn of its conversation."""
         payload = decode_inbound(item)
-        info = self._context.connections[(item.platform, item.account)].adapter.info
-        identity = await self._context.identities.identify(info, payload.sender)
-        if payload.handoff or identity is None:
+        call = None if payload.handoff else await self._build_call(item, payload)
+        if call is None:
             return "waits"
-        call = await self._build_call(item, payload, identity)
         if payload.pressed:
-            await handle_button(self._context, item, payload, identity, call.by)
+            await handle_button(self._context, call)
             return "done"
         if await self._answer_question(call, state):
             return "done"
-        if command := parse_command(payload.text, info.prefix):
+        if command := parse_command(payload.text, call.info.prefix):
             if not is_quick(command[0]):
                 return "waits"
             await self._run_command(call, *command)
             return "done"
         return await self._apply_busy_policy(call, state)
 
-    async def _answer_question(self, call: InboundCall, state: ConversationState) -> bool:
+    async def _answer_question(self, call: InboundCall, state: ActiveConversation) -> bool:
         """Answers the question of the running turn. False if the text is no answer, or not the owner's."""
         if state.question is None or state.session is None:
             return False
@@ -202,7 +195,7 @@ class MessageDispatcher:
             await self._context.service.answer(state.session, str(state.question["question"]), reply, call.by)
         return True
 
-    async def _apply_busy_policy(self, call: InboundCall, state: ConversationState) -> DuringTurn:
+    async def _apply_busy_policy(self, call: InboundCall, state: ActiveConversation) -> DuringTurn:
         """Queues, interrupts or steers, as `gateway.when_busy` says."""
         policy = str(self._context.settings["gateway.when_busy"])
         if state.session is None or call.conversation.session != state.session:
@@ -214,10 +207,3 @@ class MessageDispatcher:
                 await self._context.service.steer(state.session, call.payload.text, call.by)
                 return "steered"
         return "waits"
-
-
-def _elsewhere_text(session: Session, error: NotDriving) -> str:
-    return (
-        f"“{session.title or session.id}” is driven from {error.driver} now. "
-        "/take brings it back here, /new starts another one."
-    )

@@ -8,11 +8,11 @@ from sojourn.core.errors import NotAllowed, NoThreadHere, PlatformDown, SendRefu
 from sojourn.core.handoff import Handoff
 from sojourn.core.places import Place
 from sojourn.core.sessions import Session
+from sojourn.gateway.bindings import encode_place
 from sojourn.gateway.context import GatewayContext
 from sojourn.ports.platform import CanThread, PlatformAdapter
 from sojourn.ports.store import Record
 from sojourn.service.home_channels import HomeChannel, place_from
-from sojourn.text.codec import encode_value
 
 _KIND = "handoff_place"
 _RETRY_SECONDS = (0.5, 1.5)
@@ -30,9 +30,8 @@ async def open_target_place(adapter: PlatformAdapter, home: Place, title: str) -
         return await adapter.create_handoff_thread(home, f"Sojourn — {title}"[:_THREAD_NAME_CHARS])
     except ThreadsUnsupported as error:
         home = error.place if isinstance(error, NoThreadHere) else home
-        return home.with_fallback_reason(
-            f"No thread could be opened there ({error}), so the session is in the chat itself."
-        )
+        reason = f"No thread could be opened there ({error}), so the session is in the chat itself."
+        return home.with_fallback_reason(reason)
 
 
 class HandoffTarget:
@@ -49,8 +48,8 @@ class HandoffTarget:
         home = await self._context.homes.find(adapter, session.principal, handoff.target)
         await self._require_same_person(home, session, adapter)
         place = await self._open(adapter, home.place, session.title or session.id)
-        value = {"place": encode_value(place)}
-        await self._context.store.put_record(Record(kind=_KIND, key=handoff.id, value=value, session=session.id))
+        record = Record(kind=_KIND, key=handoff.id, value=encode_place(place), session=session.id)
+        await self._context.store.put_record(record)
         return place
 
     async def _require_same_person(self, home: HomeChannel, session: Session, adapter: PlatformAdapter) -> None:

@@ -15,12 +15,14 @@ from contextlib import aclosing, suppress
 from sojourn.core.errors import Conflict, LeaseLost, NotFound, PlatformDown, RetryLater, SojournError, StoreUnavailable
 from sojourn.core.handoff import LOCAL_SURFACES, Handoff, HandoffId
 from sojourn.core.sessions import Session
+from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.bindings import encode_place
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.handoff_claim import ClaimedHandoff
 from sojourn.gateway.handoff_target import HandoffTarget
 from sojourn.gateway.payloads import InboundPayload, decode_outbound, encode_payload
+from sojourn.gateway.row_worker import RowWorker
 from sojourn.gateway.turn_runner import TurnRunner
 from sojourn.ports.gateway_store import Incoming, Outgoing
 from sojourn.ports.service import Caller, TurnRequest
@@ -28,43 +30,29 @@ from sojourn.ports.service import Caller, TurnRequest
 logger = logging.getLogger(__name__)
 
 
-class HandoffWorker:
+class HandoffWorker(RowWorker):
     """Carries out the hand-offs that one gateway claims, several at once."""
 
+    topic = "handoffs"
+    poll_seconds = 2.0
+
     def __init__(self, context: GatewayContext, turn_runner: TurnRunner) -> None:
-        self._context, self._store, self._turn_runner = context, context.store, turn_runner
-        self._target = HandoffTarget(context)
+        super().__init__(context)
+        self._turn_runner, self._target = turn_runner, HandoffTarget(context)
         self._claims: dict[HandoffId, ClaimedHandoff] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
 
-    async def run(self) -> None:
-        """Claims hand-offs until cancelled."""
-        try:
-            while True:
-                try:
-                    await self._claim_all()
-                except StoreUnavailable as error:
-                    logger.warning("hand-offs cannot be read: %s", error)
-                    await asyncio.sleep(1)
-        finally:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _claim_all(self) -> None:
-        async with aclosing(self._store.watch_gateway("handoffs", seconds=2.0)) as wakeups:
-            async for _ in wakeups:
-                names = [one.adapter.info.name for one in self._context.connections.values() if one.state == "up"]
-                while handoff := await self._store.claim_handoff(
-                    self._context.owner, platforms=[*names, *LOCAL_SURFACES], seconds=self._context.lease_seconds
-                ):
-                    self._start(handoff)
+    async def _claim_batch(self) -> bool:
+        names = [one.adapter.info.name for one in self._context.connections.values() if one.state == "up"]
+        handoff = await self._store.claim_handoff(
+            self._context.owner, platforms=[*names, *LOCAL_SURFACES], seconds=self._context.lease_seconds
+        )
+        if handoff is not None:
+            self._start(handoff)
+        return handoff is not None
 
     def _start(self, handoff: Handoff) -> ClaimedHandoff:
         claim = self._claims[handoff.id] = ClaimedHandoff(self._store, handoff)
-        task = asyncio.create_task(self._run(claim), name=f"hand-off {handoff.id}")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._start_task(self._run(claim), f"hand-off {handoff.id}")
         return claim
 
     async def _run(self, claim: ClaimedHandoff) -> None:
@@ -85,9 +73,7 @@ class HandoffWorker:
             logger.exception("hand-off %s failed", claim.current.id)
             await self._fail(claim, SojournError(f"{type(error).__name__}: {error}"))
         finally:
-            for task in (steps, renewal):
-                task.cancel()
-            await asyncio.gather(steps, renewal, return_exceptions=True)
+            await cancel_tasks([steps, renewal])
             if self._claims.get(claim.current.id) is claim:
                 del self._claims[claim.current.id]
 

@@ -10,11 +10,12 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from typing import cast
 
 from sojourn.core.errors import BadConfig, NotFound, SojournError
 from sojourn.core.messages import Json
-from sojourn.gateway.chat_commands import CommandRunner
+from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.dispatch import MessageDispatcher
@@ -45,23 +46,20 @@ class Gateway:
 
     def __init__(self, app: AppContext, adapters: Sequence[PlatformAdapter] | None = None) -> None:
         if app.settings["gateway.when_busy"] not in _BUSY_POLICIES:
-            raise BadConfig(
-                f"gateway.when_busy is {app.settings['gateway.when_busy']!r}.",
-                hint=f"Choose one of: {', '.join(_BUSY_POLICIES)}.",
-            )
+            hint = f"Choose one of: {', '.join(_BUSY_POLICIES)}."
+            raise BadConfig(f"gateway.when_busy is {app.settings['gateway.when_busy']!r}.", hint=hint)
         self.id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._context = context = GatewayContext(app, self.id)
         self.adapters, self.problems = (list(adapters), {}) if adapters is not None else build_adapters(app)
         turn_runner = TurnRunner(context)
         self._handoffs = HandoffWorker(context, turn_runner)
-        self._inbox = InboxWorker(
-            context, MessageDispatcher(context, turn_runner, self._handoffs, CommandRunner(context))
-        )
-        self._outbox = OutboxWorker(app.store, self.id, context.connections, lease_seconds=context.lease_seconds)
+        self._inbox = InboxWorker(context, MessageDispatcher(context, turn_runner, self._handoffs))
+        self._outbox = OutboxWorker(context)
         self._watchers = SessionWatchers(context)
+        self._changed = asyncio.Event()  # a connection has changed
         for adapter in self.adapters:
             connection = PlatformConnection(
-                adapter, app.store, self.id, self._inbox.receive, lease_seconds=context.lease_seconds
+                adapter, app.store, self.id, self._inbox.receive, self._changed, lease_seconds=context.lease_seconds
             )
             context.connections[connection.key] = connection
         self._started_at = time.time()
@@ -86,9 +84,7 @@ class Gateway:
         try:
             await asyncio.wait(tasks)  # not gather: it would cancel them a second time, in the middle of their cleanup
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await cancel_tasks(tasks)
             await self._close()
 
     async def _supervise(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
@@ -115,8 +111,7 @@ class Gateway:
     async def _send_heartbeats(self) -> None:
         """Stores that this gateway is alive and how its connections are: regularly, and when one changes."""
         while True:
-            for connection in self.connections:
-                connection.changed.clear()
+            self._changed.clear()
             with suppress(SojournError):
                 beat = Heartbeat(
                     id=self.id,
@@ -128,20 +123,16 @@ class Gateway:
                 await self._context.store.heartbeat(beat, seconds=HEARTBEAT_SECONDS * _MISSED_BEATS)
             if all(connection.state != "starting" for connection in self.connections):
                 self.ready.set()
-            waits = [asyncio.ensure_future(connection.changed.wait()) for connection in self.connections]
-            waits.append(asyncio.ensure_future(asyncio.sleep(HEARTBEAT_SECONDS, True)))
-            try:
-                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for wait in waits:
-                    wait.cancel()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(HEARTBEAT_SECONDS):
+                    await self._changed.wait()
 
     async def health(self) -> dict[str, Json]:
         """The state of each connection, its last message in each direction, and what waits since when."""
         progress = {(row.platform, row.account): row for row in await self._context.store.line_health()}
         lines = {
-            name: connection.health() | _progress_to_json(progress.get((name, account)))
-            for (name, account), connection in self._context.connections.items()
+            key[0]: connection.health() | _progress_to_json(progress.get(key))
+            for key, connection in self._context.connections.items()
         }
         failed = {
             name: {"state": "failed", "problem": f"{error} {error.hint}".strip()}
@@ -161,15 +152,7 @@ class Gateway:
 def _progress_to_json(row: ConnectionHealth | None) -> dict[str, Json]:
     if row is None:
         return {"waiting": 0, "pending": 0}
-    return {
-        "waiting": row.waiting,
-        "oldest_waiting": row.oldest_waiting,
-        "last_received": row.last_received,
-        "pending": row.pending,
-        "oldest_pending": row.oldest_pending,
-        "last_sent": row.last_sent,
-        "failed": row.failed,
-    }
+    return {name: value for name, value in asdict(row).items() if name not in ("platform", "account")}
 
 
 def list_configured(app: PluginAccess) -> list[str]:

@@ -8,18 +8,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
-from contextlib import aclosing, suppress
+from contextlib import suppress
 
 from sojourn.chat_commands import parse_command
 from sojourn.core.errors import Conflict, LeaseLost, NotFound, RetryLater, SojournError, StoreUnavailable
-from sojourn.core.messages import Json
-from sojourn.core.sessions import SessionId
+from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.context import GatewayContext
-from sojourn.gateway.dispatch import MessageDispatcher
+from sojourn.gateway.dispatch import ActiveConversation, MessageDispatcher
 from sojourn.gateway.payloads import decode_inbound, encode_payload, payload_from_inbound
 from sojourn.gateway.render import problem_text
+from sojourn.gateway.row_worker import RowWorker
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.platform import Inbound
 
@@ -30,34 +29,15 @@ _GIVE_UP_SECONDS = 3600.0
 logger = logging.getLogger(__name__)
 
 
-class ActiveConversation:
-    """A conversation being worked on: the current message, and messages that were claimed out of turn."""
-
-    def __init__(self, item: Incoming) -> None:
-        self.item: Incoming | None = item
-        self.queued: list[Incoming] = []
-        self.steered: list[Incoming] = []  # passed to the running turn, which may or may not accept them
-        self.steer_results: dict[str, bool] = {}  # text → whether the turn accepted it
-        self.wakeup = asyncio.Event()  # a message came in that may not wait, or the turn is over
-        self.is_turn_over = False
-        self.session: SessionId | None = None  # in which a turn runs
-        self.question: Mapping[str, Json] | None = None  # what that turn asks
-
-    @property
-    def items(self) -> list[Incoming]:
-        return [*([self.item] if self.item else []), *self.queued, *self.steered]
-
-    def has(self, item: Incoming) -> bool:
-        return any(one.id == item.id for one in self.items)
-
-
-class InboxWorker:
+class InboxWorker(RowWorker):
     """Works on the inbox rows of the accounts that this gateway has leased."""
 
+    topic = "inbox"
+
     def __init__(self, context: GatewayContext, dispatcher: MessageDispatcher) -> None:
-        self._context, self._store, self._dispatcher = context, context.store, dispatcher
+        super().__init__(context)
+        self._dispatcher = dispatcher
         self._active: dict[str, ActiveConversation] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
         self._max_tasks = int(context.settings["gateway.at_once"])
 
     async def receive(self, connection: PlatformConnection, inbound: Inbound) -> None:
@@ -81,25 +61,7 @@ class InboxWorker:
         is_command = parse_command(inbound.text, connection.adapter.info.prefix) is not None
         return is_command or active.question is not None or self._context.settings["gateway.when_busy"] != "queue"
 
-    async def run(self) -> None:
-        """Claims and handles messages until cancelled; then unfinished rows are released."""
-        try:
-            while True:
-                try:
-                    async with aclosing(self._store.watch_gateway("inbox", seconds=1.0)) as wakeups:
-                        async for _ in wakeups:
-                            while await self._claim_batch():
-                                pass
-                except StoreUnavailable as error:
-                    logger.warning("the inbox cannot be read: %s", error)
-                    await asyncio.sleep(1)
-        finally:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-
     async def _claim_batch(self) -> bool:
-        """Starts work on claimable rows. True if there may be more."""
         accounts = [key for key, one in self._context.connections.items() if one.is_ours and one.is_leased]
         room = self._max_tasks - len(self._tasks)
         if not accounts or room <= 0:
@@ -110,13 +72,11 @@ class InboxWorker:
         for item in items:
             if (active := self._active.get(item.place)) and active.has(item):
                 continue  # renewed too late; its task meets LeaseLost, and the row is claimed again
-            task = asyncio.create_task(self._work(item), name=f"conversation {item.place}")
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._start_task(self._work(item), f"conversation {item.place}")
         return len(items) == room
 
     async def _work(self, item: Incoming) -> None:
-        """Handles a conversation until none of its claimed messages is left."""
+        """Handles a conversation until none of its claimed messages is left; when cancelled, releases them."""
         active = self._active[item.place] = ActiveConversation(item)
         renewal = asyncio.create_task(self._renew(active))
         try:
@@ -129,16 +89,14 @@ class InboxWorker:
                     active.wakeup.set()
                     await during_turn  # to its end: a message that steered the turn must not get a second one
                 finally:
-                    during_turn.cancel()
-                    await asyncio.gather(during_turn, return_exceptions=True)
+                    await cancel_tasks([during_turn])
                 await self._settle_steered(active)
                 active.item = active.queued.pop(0) if active.queued else None
         except asyncio.CancelledError:
             await self._release(active)
             raise
         finally:
-            renewal.cancel()
-            await asyncio.gather(renewal, return_exceptions=True)
+            await cancel_tasks([renewal])
             if self._active.get(item.place) is active:
                 del self._active[item.place]
 

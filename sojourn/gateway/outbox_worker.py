@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import Conflict, NotFound, PlatformDown, SendRefused, SojournError, StoreUnavailable
-from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.payloads import OutboundPayload, decode_outbound
 from sojourn.gateway.render import DUPLICATE_MARK, file_line, split_text
-from sojourn.ports.gateway_store import AccountKey, Outgoing
+from sojourn.gateway.row_worker import RowWorker
+from sojourn.ports.gateway_store import Outgoing
 from sojourn.ports.platform import CanAsk, CanSendFiles, File, PlatformAdapter, Sent
-from sojourn.ports.store import Store
 
 _SEND_TIMEOUT_SECONDS = 25.0
 _MAX_AGE_SECONDS = 86_400.0  # an older message is not sent any more
@@ -30,52 +28,26 @@ _PERMANENT_REFUSALS = ("forbidden", "not_found", "too_long", "bad_format")
 logger = logging.getLogger(__name__)
 
 
-class OutboxWorker:
-    """Sends the outbox rows of the accounts that this gateway serves."""
+class OutboxWorker(RowWorker):
+    """Sends the outbox rows of the accounts that this gateway serves. A message that is being sent when the gateway
+    stops is marked by the next sender."""
 
-    def __init__(
-        self,
-        store: Store,
-        owner: str,
-        connections: Mapping[AccountKey, PlatformConnection],
-        *,
-        lease_seconds: float = 20.0,
-    ) -> None:
-        self._store, self._owner, self._connections, self._lease_seconds = store, owner, connections, lease_seconds
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    async def run(self) -> None:
-        """Sends until cancelled. A message in the middle of being sent then is marked by the next sender."""
-        try:
-            while True:
-                try:
-                    async with aclosing(self._store.watch_gateway("outbox", seconds=1.0)) as wakeups:
-                        async for _ in wakeups:
-                            while await self._claim_batch():
-                                pass
-                except StoreUnavailable as error:
-                    logger.warning("the outbox cannot be read: %s", error)
-                    await asyncio.sleep(1)
-        finally:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+    topic = "outbox"
 
     async def _claim_batch(self) -> bool:
-        """Starts to send claimable rows. True if there may be more."""
         room = _MAX_TASKS - len(self._tasks)
-        accounts = [key for key, connection in self._connections.items() if connection.is_ours]
+        accounts = [key for key, connection in self._context.connections.items() if connection.is_ours]
         if not accounts or room <= 0:
             return False
-        items = await self._store.claim_outgoing(self._owner, lines=accounts, limit=room, seconds=self._lease_seconds)
+        items = await self._store.claim_outgoing(
+            self._context.owner, lines=accounts, limit=room, seconds=self._context.lease_seconds
+        )
         for item in items:
-            task = asyncio.create_task(self._send(item))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._start_task(self._send(item), f"outgoing {item.id}")
         return len(items) == room
 
     async def _send(self, item: Outgoing) -> None:
-        adapter = self._connections[(item.platform, item.account)].adapter
+        adapter = self._context.connections[(item.platform, item.account)].adapter
         renewal = asyncio.create_task(self._renew(item))
         try:
             payload = decode_outbound(item)
@@ -110,8 +82,8 @@ class OutboxWorker:
         """Keeps the claim while a slow network answers."""
         with suppress(SojournError):
             while True:
-                await asyncio.sleep(self._lease_seconds / 3)
-                await self._store.renew_outgoing(item, seconds=self._lease_seconds)
+                await asyncio.sleep(self._context.lease_seconds / 3)
+                await self._store.renew_outgoing(item, seconds=self._context.lease_seconds)
 
     async def _post(self, adapter: PlatformAdapter, item: Outgoing, payload: OutboundPayload) -> Sent:
         if payload.file is not None and isinstance(adapter, CanSendFiles):
@@ -159,10 +131,8 @@ class OutboxWorker:
         return await adapter.send(payload.place, last, plain=True)
 
     async def _handle_refusal(self, item: Outgoing, refused: SendRefused) -> None:
-        if refused.kind == "rate_limited":
+        if refused.kind in ("rate_limited", "transient"):
             await self._retry_later(item, max(0.05, refused.retry_after or _retry_seconds(item)), str(refused))
-        elif refused.kind == "transient":
-            await self._retry_later(item, refused.retry_after or _retry_seconds(item), str(refused))
         elif refused.kind in _PERMANENT_REFUSALS:
             await self._mark_failed(item, f"{refused.kind}: {refused}")
         else:

@@ -95,15 +95,9 @@ class Identities:
         if len(others) >= _MAX_PENDING:
             return None
         code, salt = "".join(secrets.choice(ALPHABET) for _ in range(_CODE_CHARS)), secrets.token_hex(8)
-        value = {
-            "salt": salt,
-            "proof": _hash_code(salt, code),
-            "asked": now,
-            "until": now + CODE_TTL_SECONDS,
-            "name": sender.name,
-        }
+        value = {"salt": salt, "proof": _hash_code(salt, code), "asked": now, "until": now + CODE_TTL_SECONDS}
         try:
-            new = Record(kind=PAIRING, key=key, value=value)
+            new = Record(kind=PAIRING, key=key, value=value | {"name": sender.name})
             await self._store.put_record(new, expect=record.revision if record else 0)
         except Conflict:
             return None  # another gateway has just issued one
@@ -128,9 +122,8 @@ class Identities:
             if now < value["until"] and hmac.compare_digest(_hash_code(value["salt"], code), value["proof"]):
                 return await self._add(record, as_owner, name)
         await self._count_mistake(now)
-        raise NotFound(
-            "Nobody is waiting with that code.", hint="A code is valid for an hour. Ask for a new one in the chat."
-        )
+        hint = "A code is valid for an hour. Ask for a new one in the chat."
+        raise NotFound("Nobody is waiting with that code.", hint=hint)
 
     async def _add(self, record: Record, as_owner: bool, name: str) -> tuple[PairingRequest, Principal]:
         platform, sender = _split_key(record.key)
@@ -148,13 +141,8 @@ class Identities:
         record = await self._store.get_record(PAIRING, key)
         if record is None or now >= record.value["until"]:
             return False
-        value = {
-            "salt": "",
-            "proof": "",
-            "asked": now + CODE_TTL_SECONDS - REISSUE_AFTER_SECONDS,
-            "until": now,
-            "name": record.value["name"],
-        }
+        blocked_until = now + CODE_TTL_SECONDS
+        value = record.value | {"salt": "", "proof": "", "asked": blocked_until - REISSUE_AFTER_SECONDS, "until": now}
         await self._store.put_record(Record(kind=PAIRING, key=key, value=value))
         return True
 

@@ -45,27 +45,15 @@ class OutboundPayload:
     file: Attachment | None = None  # then `text` is sent where no file can be sent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionKeys:
     """Builds session keys from places, as the settings say."""
 
-    per_person_in_groups: bool = True
-    per_person_in_threads: bool = False
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> SessionKeys:
-        return cls(
-            per_person_in_groups=bool(settings["gateway.group_sessions_per_user"]),
-            per_person_in_threads=bool(settings["gateway.thread_sessions_per_user"]),
-        )
+    def __init__(self, settings: Settings) -> None:
+        names = ("group_sessions_per_user", "thread_sessions_per_user")
+        self._options = {name: bool(settings[f"gateway.{name}"]) for name in names}
 
     def key(self, place: Place, sender: Sender | None) -> str:
-        return build_session_key(
-            place,
-            sender,
-            group_sessions_per_user=self.per_person_in_groups,
-            thread_sessions_per_user=self.per_person_in_threads,
-        )
+        return build_session_key(place, sender, **self._options)
 
     def personal_key(self, place: Place, sender: Sender) -> str:
         """The key of one person's own conversation in a place, whatever the settings say."""

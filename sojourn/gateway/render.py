@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from sojourn.core.attachments import Attachment
-from sojourn.core.errors import SojournError
 from sojourn.core.messages import Json
-from sojourn.ports.platform import Counting
+from sojourn.ports.platform import Counting, PlatformInfo
 from sojourn.text.ansi import strip_control
 
 _FENCE = re.compile(r"^\s{0,3}(```+|~~~+)(.*)$")
@@ -44,6 +43,12 @@ def split_text(text: str, max_length: int, counting: Counting = "characters") ->
             fence = "" if fence and _is_closing(fence, line) else (fence or line.strip()[:_FENCE_CHARS])
     pieces.append("\n".join(current))
     return [piece.strip("\n") for piece in pieces if piece.strip()]
+
+
+def split_messages(text: str, info: PlatformInfo, *, reserve: int = 0) -> list[str]:
+    """Splits a text for a network; each message has room for the mark of a duplicate, and for `reserve` more."""
+    room = info.max_chars - measure_length(DUPLICATE_MARK, info.counting) - reserve
+    return split_text(text, room, info.counting)
 
 
 def _iter_lines(text: str, max_length: int, counting: Counting) -> Iterator[str]:
@@ -133,7 +138,3 @@ def file_line(file: Attachment, reason: str = "") -> str:
 def problem_text(problem: str, hint: str = "") -> str:
     """A problem, and what to do about it."""
     return f"✗ {problem}\n{hint}".strip()
-
-
-def error_text(error: SojournError) -> str:
-    return problem_text(str(error), error.hint)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from sojourn.core.handoff import Handoff
 from sojourn.gateway.payloads import decode_outbound
-from sojourn.ports.gateway_store import Outgoing
+from sojourn.ports.gateway_store import Heartbeat, Outgoing
 from sojourn.ports.store import Store
 from sojourn.text.codec import encode_value
 from sojourn.text.formatting import format_age
@@ -16,39 +16,9 @@ from sojourn.text.formatting import format_age
 _EXCERPT_CHARS = 200
 _STUCK_SECONDS = 120.0  # a message that waits longer on a connection that is up is stuck
 _MARKS = {"good": "✓", "stuck": "!", "down": "✗"}
-_HANDOFF_FIELDS = (
-    "id",
-    "session",
-    "from_surface",
-    "platform",
-    "target",
-    "by",
-    "state",
-    "surface",
-    "thread_id",
-    "place",
-    "message_id",
-    "note",
-    "error_code",
-    "error",
-    "created_at",
-    "claimed_at",
-    "bound_at",
-    "finished_at",
-)
-_DELIVERY_FIELDS = (
-    "id",
-    "platform",
-    "place",
-    "session",
-    "state",
-    "attempts",
-    "possible_duplicate",
-    "message_id",
-    "error",
-    "created_at",
-    "sent_at",
-    "finished_at",
+# What gateways need of a row, and other readers do not.
+_INTERNAL_FIELDS = frozenset(
+    ("key", "account", "payload", "health", "owner", "fence", "driver_fence", "until", "deadline", "next_try_at")
 )
 
 
@@ -56,20 +26,7 @@ async def read_status(store: Store) -> dict[str, Any]:
     """Every live gateway with its connections, the progress of each account, and the pending hand-offs."""
     gateways, now = await store.gateways(), time.time()
     return {
-        "gateways": [
-            {
-                "id": one.id,
-                "host": one.host,
-                "pid": one.pid,
-                "started_at": one.started_at,
-                "beat_at": one.beat_at,
-                "lines": {
-                    name: connection | {"health": rate_health(connection, now)}
-                    for name, connection in one.health.get("lines", {}).items()
-                },
-            }
-            for one in gateways
-        ],
+        "gateways": [_to_public(one) | {"lines": _rate_connections(one, now)} for one in gateways],
         "lines": [encode_value(one) for one in await store.line_health()],
         "handoffs_waiting": [handoff_to_json(one) for one in await store.list_pending_handoffs()],
     }
@@ -77,13 +34,22 @@ async def read_status(store: Store) -> dict[str, Any]:
 
 def handoff_to_json(handoff: Handoff) -> dict[str, Any]:
     """A hand-off for the API and `--json`; without secrets."""
-    return {name: getattr(handoff, name) for name in _HANDOFF_FIELDS}
+    return _to_public(handoff)
 
 
 def delivery_to_json(item: Outgoing) -> dict[str, Any]:
     """An outbox row with the beginning of its text."""
     text = decode_outbound(item).text[:_EXCERPT_CHARS]
-    return {name: getattr(item, name) for name in _DELIVERY_FIELDS} | {"text": text}
+    return _to_public(item) | {"text": text}
+
+
+def _to_public(row: Handoff | Outgoing | Heartbeat) -> dict[str, Any]:
+    return {name: value for name, value in encode_value(row).items() if name not in _INTERNAL_FIELDS}
+
+
+def _rate_connections(gateway: Heartbeat, now: float) -> dict[str, Any]:
+    connections = gateway.health.get("lines", {}).items()
+    return {name: connection | {"health": rate_health(connection, now)} for name, connection in connections}
 
 
 def rate_health(connection: Mapping[str, Any], now: float) -> Literal["good", "stuck", "down"]:

@@ -14,7 +14,7 @@ from sojourn.core.errors import Conflict, PlatformFailed
 from sojourn.core.sessions import SessionId
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.payloads import ReplyTarget, decode_outbound
-from sojourn.gateway.render import DUPLICATE_MARK, measure_length, split_text
+from sojourn.gateway.render import DUPLICATE_MARK, measure_length, split_messages
 from sojourn.ports.gateway_store import Outgoing
 from sojourn.ports.platform import CanEdit, PlatformInfo, Sent
 from sojourn.ports.service import Turn
@@ -33,16 +33,13 @@ class SentMessage:
 
     def __init__(self, context: GatewayContext, session: SessionId, to: ReplyTarget) -> None:
         self._store, self._session, self._to = context.store, session, to
-        connection = context.connections.get((to.platform, to.account))
-        self.adapter: CanEdit | None = None
-        if connection is not None and isinstance(connection.adapter, CanEdit):
-            self.adapter = connection.adapter
+        adapter = context.find_adapter(to)
+        self.adapter: CanEdit | None = adapter if adapter is not None and isinstance(adapter, CanEdit) else None
 
     async def find(self, key: str) -> Outgoing | None:
         """The row with that key, if it can still be edited."""
-        rows = await self._store.outgoing(
-            session=self._session, place=self._to.key, states=("pending", "sending", "sent")
-        )
+        states = ("pending", "sending", "sent")
+        rows = await self._store.outgoing(session=self._session, place=self._to.key, states=states)
         return next((row for row in rows if row.key == key), None)
 
     async def wait_until_sent(self, row: Outgoing) -> Outgoing:
@@ -85,9 +82,10 @@ class StreamingMessage:
         self._store, self._turn, self._to, self._handoff = context.store, turn, to, handoff
         self._interval_seconds = float(context.settings["gateway.streaming_seconds"])
         self._message = SentMessage(context, turn.session, to)
-        self._is_enabled = bool(context.settings["gateway.streaming"]) and self._message.adapter is not None
-        connection = context.connections.get((to.platform, to.account))
-        self._info: PlatformInfo | None = connection.adapter.info if connection is not None else None
+        adapter = context.find_adapter(to)
+        self._info: PlatformInfo | None = None  # None: the answer is not streamed
+        if adapter is not None and context.settings["gateway.streaming"] and self._message.adapter is not None:
+            self._info = adapter.info
         self._number = 0  # of the answer within the turn
         self._reset()
 
@@ -105,10 +103,11 @@ class StreamingMessage:
         self._text += piece
         now = time.monotonic()
         self._next_edit = self._next_edit or now + self._interval_seconds
-        if not self._is_enabled or now < self._next_edit or len(self._text) < _MIN_FIRST_CHARS:
+        if self._info is None or now < self._next_edit or len(self._text) < _MIN_FIRST_CHARS:
             return
         self._next_edit = now + self._interval_seconds
-        text = self._split(self._text, _MORE)[0] + _MORE
+        pieces = split_messages(self._text, self._info, reserve=measure_length(_MORE, self._info.counting))
+        text = "".join(pieces[:1]) + _MORE
         if not self._is_enqueued:
             self._is_enqueued = True
             draft = self._to.draft(self.key, text, handoff=self._handoff, grows=self._turn.id)
@@ -118,21 +117,15 @@ class StreamingMessage:
             if row is not None and row.state == "sent" and await self._message.edit(row, text, attempts=1):
                 self._visible_text = text
 
-    def _split(self, text: str, suffix: str = "") -> list[str]:
-        """Pieces that fit into one message each, with room for a suffix; at least one."""
-        assert self._info is not None
-        room = self._info.max_chars - measure_length(DUPLICATE_MARK + suffix, self._info.counting)
-        return split_text(text, room, self._info.counting) or [""]
-
     async def complete(self, text: str) -> str:
         """Completes the streamed message with the whole answer, and gives the part that is still to be sent."""
-        row = await self._message.find(self.key) if self._is_enabled else None
+        row = await self._message.find(self.key) if self._info is not None else None
         self._reset()
         self._number += 1
-        if row is None:
+        if row is None or self._info is None:
             return text
         row = await self._message.wait_until_sent(row)
-        first, *rest = self._split(text)
+        first, *rest = split_messages(text, self._info) or [""]
         if row.state != "sent" or not await self._message.edit(row, first):
             return text  # it was not sent or cannot be edited: the answer is sent as usual
         await self._message.finish(row)

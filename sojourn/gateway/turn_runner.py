@@ -6,27 +6,31 @@ sent twice.
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
 from sojourn.core.attachments import Attachment, attachments_of
-from sojourn.core.errors import SessionBusy
+from sojourn.core.errors import PlatformFailed, SessionBusy
 from sojourn.core.events import Chunk, Done, Failed, Progress, Yielded
 from sojourn.core.messages import Json, Message, parts_of, text_of, tool_calls_of
-from sojourn.core.sessions import Recorded, Session, TurnId
+from sojourn.core.sessions import Recorded, Session, SessionId, TurnId
 from sojourn.gateway.approval_prompts import ApprovalPrompts
+from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.context import GatewayContext
-from sojourn.gateway.payloads import ReplyTarget, decode_inbound
-from sojourn.gateway.presence import PresenceSignals
+from sojourn.gateway.payloads import InboundPayload, ReplyTarget, decode_inbound
 from sojourn.gateway.render import file_line, problem_text
 from sojourn.gateway.streaming import StreamingMessage
 from sojourn.ports.gateway_store import Incoming, OutgoingDraft
+from sojourn.ports.platform import CanReact, CanType, Sent
 from sojourn.ports.service import Caller, Turn, TurnRequest
 from sojourn.text.codec import decode_value
 
 _MAX_ATTEMPTS = 10  # turns for one message, if a crash interrupts each of them
+_TYPING_SECONDS = 4.0  # between two typing signals
+_REACTION_TIMEOUT_SECONDS = 10.0
 _UNFINISHED = ("interrupted", "cancelled", "failed")
 
 
@@ -46,15 +50,20 @@ class TurnOutcome:
         return self.status == "interrupted" and not self.has_answer and not self.has_acted
 
 
-OnQuestion = Callable[[dict[str, Json] | None], None]  # gets the question a turn asks, and None when it is settled
-OnSteer = Callable[[str, bool], None]  # gets a text meant for the running turn, and whether the turn accepted it
+class ChatTurnState:
+    """What the inbox can see of a running turn."""
+
+    def __init__(self) -> None:
+        self.session: SessionId | None = None  # in which it runs
+        self.question: Mapping[str, Json] | None = None  # what it asks
+        self.steer_results: dict[str, bool] = {}  # text meant for it → whether it accepted the text
 
 
 class TurnRunner:
     """Runs turns for chats and enqueues their answers."""
 
     def __init__(self, context: GatewayContext) -> None:
-        self._context, self._presence = context, PresenceSignals(context)
+        self._context = context
 
     async def answer(
         self,
@@ -65,13 +74,12 @@ class TurnRunner:
         to: ReplyTarget,
         *,
         handoff: str = "",
-        on_question: OnQuestion = lambda _: None,
-        on_steer: OnSteer = lambda *_: None,
+        state: ChatTurnState | None = None,
     ) -> TurnOutcome:
         """Runs the turn for a message, or goes on with it where a crash interrupted it.
 
         handoff: the hand-off whose first turn this is; its failure is not sent to the chat.
-        on_question, on_steer: called while the turn runs.
+        state: updated while the turn runs.
         """
         store, outcome = self._context.store, TurnOutcome()
         for attempt in range(_MAX_ATTEMPTS):
@@ -81,16 +89,16 @@ class TurnRunner:
                 item = await store.update_incoming(
                     item, seconds=self._context.lease_seconds, session=session.id, turn=turn.id
                 )
-            prompts = ApprovalPrompts(self._context, turn, to, by)
-            follower = _TurnFollower(self._context, turn, to, handoff, prompts, on_question, on_steer)
-            async with self._presence.while_answering(to, decode_inbound(item)):
-                outcome = await follower.run(by)
+            follower = _TurnFollower(self._context, turn, to, by, handoff, state or ChatTurnState())
+            async with _show_presence(self._context, to, decode_inbound(item)):
+                outcome = await follower.run()
             if not outcome.is_repeatable:
                 return outcome
             item = await store.update_incoming(item, seconds=self._context.lease_seconds)  # LeaseLost: no longer ours
             await self._undo(turn, by)
         if outcome.failed and not handoff:
-            await self._context.enqueue_text(to, f"in:{item.id}:cut", _failure_text(outcome.failed))
+            text = problem_text(outcome.failed.message, outcome.failed.hint)
+            await self._context.enqueue_text(to, f"in:{item.id}:cut", text)
         return outcome
 
     async def _undo(self, turn: Turn, by: Caller) -> None:
@@ -109,23 +117,17 @@ class _TurnFollower:
     """Reads the log of one turn and enqueues what the chat should see."""
 
     def __init__(
-        self,
-        context: GatewayContext,
-        turn: Turn,
-        to: ReplyTarget,
-        handoff: str,
-        prompts: ApprovalPrompts,
-        on_question: OnQuestion,
-        on_steer: OnSteer,
+        self, context: GatewayContext, turn: Turn, to: ReplyTarget, by: Caller, handoff: str, state: ChatTurnState
     ) -> None:
-        self._context, self._turn, self._to, self._handoff = context, turn, to, handoff
-        self._prompts, self._on_question, self._on_steer = prompts, on_question, on_steer
+        self._context, self._turn, self._to, self._by, self._handoff = context, turn, to, by, handoff
+        self._state = state
+        self._prompts = ApprovalPrompts(context, turn, to, by)
         self._streaming = StreamingMessage(context, turn, to, handoff)
         self._outcome = TurnOutcome(turn=turn.id)
 
-    async def run(self, by: Caller) -> TurnOutcome:
+    async def run(self) -> TurnOutcome:
         """Follows the turn to its end."""
-        log = self._context.service.watch(self._turn.session, after=self._turn.after, principal=by.principal)
+        log = self._context.service.watch(self._turn.session, after=self._turn.after, principal=self._by.principal)
         async with aclosing(log):
             async for entry in log:
                 if entry.turn != self._turn.id:
@@ -133,7 +135,7 @@ class _TurnFollower:
                 if drafts := await self._to_drafts(entry):
                     await self._context.store.put_outgoing(drafts)
                 if isinstance(entry.item, Done):
-                    self._on_question(None)
+                    self._state.question = None
                     await self._prompts.close()
                     break
         return self._outcome
@@ -148,13 +150,13 @@ class _TurnFollower:
         elif isinstance(item, Progress) and item.stage == "approval":
             drafts = await self._to_prompt(entry.public_id, item)
         elif isinstance(item, Progress) and "steer" in item.detail:
-            self._on_steer(str(item.detail["steer"]), item.detail.get("heard") is not False)
+            self._state.steer_results[str(item.detail["steer"])] = item.detail.get("heard") is not False
         elif isinstance(item, Failed):
             outcome.failed = item
         elif isinstance(item, Done):
             outcome.status = item.status
             if outcome.failed and not self._handoff and not outcome.is_repeatable and not outcome.has_answer:
-                texts = [_failure_text(outcome.failed)]
+                texts = [problem_text(outcome.failed.message, outcome.failed.hint)]
         for text in texts:
             drafts += self._context.drafts(self._to, entry.public_id, text, handoff=self._handoff)
         return drafts + self._file_drafts(entry)
@@ -162,9 +164,9 @@ class _TurnFollower:
     async def _to_prompt(self, key: str, item: Progress) -> list[OutgoingDraft]:
         if item.detail.get("status") == "asked":
             drafts = await self._prompts.ask(key, item.detail, handoff=self._handoff)
-            self._on_question(dict(item.detail))
+            self._state.question = item.detail
             return drafts
-        self._on_question(None)
+        self._state.question = None
         await self._prompts.settle(item.detail)
         return []
 
@@ -210,5 +212,35 @@ def _text_without_files(message: Message) -> str:
     return text_of(replace(message, content=json.dumps(parts, ensure_ascii=False)))
 
 
-def _failure_text(failed: Failed) -> str:
-    return problem_text(failed.message, failed.hint)
+@asynccontextmanager
+async def _show_presence(
+    context: GatewayContext, to: ReplyTarget, prompt: InboundPayload
+) -> AsyncGenerator[None, None]:
+    """Reacts to the prompt of a person, and shows the typing indicator as long as the block runs.
+
+    Both are optional: what a network refuses is not tried again.
+    """
+    adapter, tasks = context.find_adapter(to), list[asyncio.Task[None]]()
+    emoji = str(context.settings["gateway.reaction"]).strip()
+    has_reaction = emoji and prompt.id and not prompt.handoff
+    if has_reaction and adapter is not None and isinstance(adapter, CanReact):
+        tasks.append(asyncio.create_task(_react(adapter, prompt, emoji)))
+    if adapter is not None and isinstance(adapter, CanType):
+        tasks.append(asyncio.create_task(_show_typing(adapter, to)))
+    try:
+        yield
+    finally:
+        await cancel_tasks(tasks)
+
+
+async def _react(adapter: CanReact, prompt: InboundPayload, emoji: str) -> None:
+    with suppress(PlatformFailed, TimeoutError):
+        async with asyncio.timeout(_REACTION_TIMEOUT_SECONDS):
+            await adapter.react(Sent(place=prompt.place, id=prompt.id), emoji)
+
+
+async def _show_typing(adapter: CanType, to: ReplyTarget) -> None:
+    with suppress(PlatformFailed):
+        while True:
+            await adapter.typing(to.place)
+            await asyncio.sleep(_TYPING_SECONDS)

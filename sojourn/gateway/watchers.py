@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import aclosing
+from dataclasses import replace
 
 from sojourn.core.errors import SojournError, StoreUnavailable
 from sojourn.core.messages import Message, is_internal, text_of
-from sojourn.core.places import Place
 from sojourn.core.sessions import Principal, SessionId
+from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.payloads import ReplyTarget
 from sojourn.ports.store import Record, RecordStore
@@ -25,13 +26,7 @@ async def start_watch(
     store: RecordStore, key: str, session: SessionId, to: ReplyTarget, principal: Principal, after: int
 ) -> None:
     """Stores that a conversation watches a session from the sequence number `after` on."""
-    value = {
-        "place": encode_value(to.place),
-        "platform": to.platform,
-        "account": to.account,
-        "key": to.key,
-        "after": after,
-    }
+    value = encode_value(to) | {"after": after}
     await store.put_record(Record(kind=_KIND, key=key, value=value, principal=principal, session=session))
 
 
@@ -61,9 +56,7 @@ class SessionWatchers:
                     logger.warning("the list of watchers cannot be read: %s", error)
                 await asyncio.sleep(_POLL_SECONDS)
         finally:
-            for task in self._tasks.values():
-                task.cancel()
-            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+            await cancel_tasks(self._tasks.values())
 
     async def _update_tasks(self) -> None:
         """Starts a task for each new watcher, and cancels those that nobody needs."""
@@ -80,16 +73,10 @@ class SessionWatchers:
 
     async def _send_messages(self, record: Record) -> None:
         assert record.session is not None
-        value, session = record.value, record.session
-        to = ReplyTarget(
-            platform=value["platform"],
-            account=value["account"],
-            key=value["key"],
-            place=decode_value(Place, value["place"]),
-            session=session,
-        )
+        session, after = record.session, int(record.value["after"])
+        to = replace(decode_value(ReplyTarget, record.value), session=session)
         try:
-            log = self._context.service.watch(session, after=int(value["after"]), principal=record.principal)
+            log = self._context.service.watch(session, after=after, principal=record.principal)
             async with aclosing(log):
                 async for entry in log:
                     text = _render(entry.item) if isinstance(entry.item, Message) else ""

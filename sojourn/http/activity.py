@@ -1,12 +1,10 @@
-"""Whether a server is needed: requests under way, open streams, turns that run."""
+"""Activity of a server: requests under way, open streams, running turns."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from typing import Annotated, cast
 
-from fastapi import Depends, Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sojourn.core.errors import SojournError
@@ -14,7 +12,7 @@ from sojourn.core.sessions import SessionId
 from sojourn.http.sse import Streams
 from sojourn.ports.app import ServiceAccess
 
-_POLL_SECONDS = 5.0  # seconds between two looks, at most
+_POLL_SECONDS = 5.0  # at most
 
 
 class Activity:
@@ -23,28 +21,29 @@ class Activity:
     def __init__(self) -> None:
         self.requests = 0
         self.last = time.monotonic()  # when somebody last needed the server
-        self._talking: set[SessionId] = set()
+        self._sessions: set[SessionId] = set()
 
-    def started(self, session: SessionId) -> None:
-        self._talking.add(session)
+    def add_session(self, session: SessionId) -> None:
+        """Notes that a turn was started in this session."""
+        self._sessions.add(session)
 
-    async def _turns(self, context: ServiceAccess) -> bool:
-        """Whether a turn that was started here still runs. What cannot be asked may still be running."""
-        for session in list(self._talking):
+    async def _has_running_turn(self, context: ServiceAccess) -> bool:
+        """Whether a turn that was started here may still be running: it is, or the store cannot be asked."""
+        for session in list(self._sessions):
             try:
                 if await context.service.running(session) is not None:
                     return True
             except SojournError as error:
                 if error.status == 503:
                     return True
-            self._talking.discard(session)
+            self._sessions.discard(session)
         return False
 
-    async def until_idle(self, context: ServiceAccess, streams: Streams, seconds: float) -> None:
-        """Returns when for that long, from now on, nobody asked, followed, or was being answered."""
+    async def wait_until_idle(self, context: ServiceAccess, streams: Streams, seconds: float) -> None:
+        """Returns when there was no request, stream or turn for `seconds`, counted from now."""
         self.last = time.monotonic()
         while True:
-            if self.requests or len(streams) or await self._turns(context):
+            if self.requests or len(streams) or await self._has_running_turn(context):
                 self.last = time.monotonic()
             left = self.last + seconds - time.monotonic()
             if left <= 0:
@@ -53,7 +52,7 @@ class Activity:
 
 
 class ActivityMiddleware:
-    """Outermost but for the edge: notes every request."""
+    """Counts the requests that are under way."""
 
     def __init__(self, app: ASGIApp, activity: Activity) -> None:
         self._app, self._activity = app, activity
@@ -68,10 +67,3 @@ class ActivityMiddleware:
         finally:
             self._activity.requests -= 1
             self._activity.last = time.monotonic()
-
-
-async def _activity(request: Request) -> Activity:
-    return cast(Activity, request.app.state.activity)
-
-
-ActivityDep = Annotated[Activity, Depends(_activity)]

@@ -10,12 +10,13 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 from starlette.datastructures import UploadFile
 
-from sojourn.core.attachments import OBSERVATION, Attachment, list_attachments
+from sojourn.core.attachments import OBSERVATION, list_attachments
 from sojourn.core.errors import BadInput
 from sojourn.http.dependencies import ExactSession, ResolvedSession, ServiceDep, StoreDep, problem_responses
 from sojourn.http.json_safe import JsonSafe, Text
+from sojourn.http.schemas import AttributeSchema
 
-router = APIRouter(prefix="/api/sessions/{id}/attachments", tags=["attachments"])
+router = APIRouter(prefix="/api/sessions/{id}/attachments", tags=["attachments"], responses=problem_responses(404, 409))
 _MEDIA_TYPE = re.compile(r"[\w.+-]{1,100}/[\w.+-]{1,100}", re.ASCII)
 _UNKNOWN = "application/octet-stream"
 _INLINE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})  # pictures that cannot run anything
@@ -32,17 +33,13 @@ Name = Annotated[str, Query(max_length=255, description="What it is called, when
 Hash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="SHA-256 of its bytes.")]
 
 
-class AttachmentSchema(BaseModel):
+class AttachmentSchema(AttributeSchema):
     """A file as it is kept."""
 
     hash: str = Field(description="SHA-256 of its bytes: give it to `attachments` of what you say.")
     media_type: Text
     name: Text
     size: int
-
-    @classmethod
-    def of(cls, found: Attachment) -> AttachmentSchema:
-        return cls(hash=found.hash, media_type=found.media_type, name=found.name, size=found.size)
 
 
 class FileEntry(AttachmentSchema):
@@ -68,7 +65,7 @@ class AttachmentList(BaseModel):
     attachments: list[FileEntry | ObservationEntry]
 
 
-@router.get("", summary="List the attachments", response_model=AttachmentList, responses=problem_responses(404, 409))
+@router.get("", summary="List the attachments", response_model=AttachmentList)
 async def list_all(session: ResolvedSession, store: StoreDep) -> dict[str, Any]:
     """Files that came with messages, and observations of runtimes, each tagged with its runtime."""
     rows = [row async for row in store.read(session.id, messages_only=True)]
@@ -76,9 +73,7 @@ async def list_all(session: ResolvedSession, store: StoreDep) -> dict[str, Any]:
     return {"attachments": list_attachments(rows, [(one.created_at, one.value) for one in records])}
 
 
-@router.post(
-    "", status_code=201, summary="Upload a file", responses=problem_responses(400, 404, 409), openapi_extra=_UPLOAD
-)
+@router.post("", status_code=201, summary="Upload a file", responses=problem_responses(400), openapi_extra=_UPLOAD)
 async def upload(
     session: ExactSession, request: Request, service: ServiceDep, response: Response, name: Name = ""
 ) -> AttachmentSchema:
@@ -86,9 +81,9 @@ async def upload(
     data, kind, called = await _read_upload(request, name)
     if not data:
         raise BadInput("The file is empty.", hint="Send its bytes as the body, or as `file` of a form.")
-    kept = AttachmentSchema.of(await service.attach(session.id, data, media_type=kind, name=_clean_name(called)))
-    response.headers["Location"] = f"/api/sessions/{session.id}/attachments/{kept.hash}"
-    return kept
+    stored = await service.attach(session.id, data, media_type=kind, name=_clean_name(called))
+    response.headers["Location"] = f"/api/sessions/{session.id}/attachments/{stored.hash}"
+    return AttachmentSchema.model_validate(stored)
 
 
 async def _read_upload(request: Request, name: str) -> tuple[bytes, str, str]:
@@ -103,8 +98,8 @@ async def _read_upload(request: Request, name: str) -> tuple[bytes, str, str]:
         return await found.read(), _media_type(found.content_type or ""), found.filename or name
 
 
-def _media_type(said: str) -> str:
-    bare = said.partition(";")[0].strip().lower()
+def _media_type(header: str) -> str:
+    bare = header.partition(";")[0].strip().lower()
     return bare if _MEDIA_TYPE.fullmatch(bare) else _UNKNOWN
 
 
@@ -114,9 +109,9 @@ def _clean_name(name: str) -> str:
     return re.split(r"[/\\]", seen)[-1].strip()[:255]
 
 
-@router.get("/{hash}", summary="An attachment", response_class=Response, responses=_BYTES | problem_responses(404, 409))
+@router.get("/{hash}", summary="An attachment", response_class=Response, responses=_BYTES)
 async def attachment(session: ResolvedSession, store: StoreDep, hash: Hash) -> Response:
-    """What a stranger attached never runs as a page of ours: only plain pictures are shown, the rest is a download."""
+    """Only plain pictures are shown; everything else is a download, so that no file runs as a page of this server."""
     data, media_type = await store.get_blob(session.id, hash)
     kind = _media_type(media_type)
     guard = {

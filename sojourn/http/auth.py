@@ -1,4 +1,4 @@
-"""Who may come in: the right token, the right Host, the right Origin, a body of sensible size."""
+"""Authentication of requests: the token or cookie, the Host, the Origin, and the size of the body."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_loopback(host: str) -> bool:
 
 
 class AuthMiddleware:
-    """Asks before anything else does, so that a plugin's routes are as guarded as ours."""
+    """Checks every request before any route does, so that a plugin's routes are as guarded as ours."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class AuthMiddleware:
     def _is_visitor(self, scope: Scope, host: str) -> bool:
         """A cookie counts only where our own page asks: another port of this machine is the same site to a browser."""
         from_here = _header(scope, b"sec-fetch-site") in ("", "same-origin", "none")
-        return from_here and self._visitors.knows(_header(scope, b"cookie"), host)
+        return from_here and self._visitors.accepts(_header(scope, b"cookie"), host)
 
     def _has_token(self, header: str) -> bool:
         scheme, _, shown = header.partition(" ")

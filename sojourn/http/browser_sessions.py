@@ -1,4 +1,4 @@
-"""People with a browser: a one-time link, or the token itself, becomes a cookie. Nothing of it is kept on disk."""
+"""Browser sessions: a one-time link, or the token itself, becomes a signed cookie. Nothing is stored on disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_LINK_COUNT = 100
 
 
 class BrowserSessions:
-    """Who came in by a browser. A cookie is signed with the token, so a new token ends every visit."""
+    """Keys of one-time links, and cookies. A cookie is signed with the token, so a new token ends every session."""
 
     def __init__(self, token: str, clock: Callable[[], float] = time.time) -> None:
         self._token, self._clock = token.encode(), clock
@@ -24,7 +24,7 @@ class BrowserSessions:
         self._lock = threading.Lock()
 
     def new_key(self) -> str:
-        """A key for one visit, good once and for an hour."""
+        """A key for a link that works once, within an hour."""
         key = secrets.token_urlsafe(32)
         with self._lock:
             now = self._clock()
@@ -33,8 +33,8 @@ class BrowserSessions:
             self._links[key] = now + LINK_SECONDS
         return key
 
-    def use(self, key: str) -> bool:
-        """Whether the key was good; it is not any more."""
+    def redeem(self, key: str) -> bool:
+        """Uses up a key; False if it was not valid."""
         with self._lock:
             return self._links.pop(key, 0.0) > self._clock()
 
@@ -42,16 +42,17 @@ class BrowserSessions:
         return hmac.compare_digest(shown.encode(), self._token)
 
     def cookie(self, host: str) -> str:
-        """The header that makes a browser remember. The port is in its name: cookies do not tell ports apart."""
+        """The header that signs a browser in. The port is in its name: browsers send cookies to every port."""
         until = int(self._clock()) + VISIT_SECONDS
         value = f"{until}.{self._sign(until, host)}"
         return f"{_name(host)}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={VISIT_SECONDS}"
 
-    def farewell(self, host: str) -> str:
+    def expired_cookie(self, host: str) -> str:
+        """The header that makes a browser forget the cookie."""
         return f"{_name(host)}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
 
-    def knows(self, cookies: str, host: str) -> bool:
-        """Whether one of these cookies was made here, for this address, and is still good."""
+    def accepts(self, cookies: str, host: str) -> bool:
+        """Whether one of these cookies was made here, for this address, and has not expired."""
         try:
             found = SimpleCookie(cookies).get(_name(host))
         except CookieError:

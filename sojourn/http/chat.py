@@ -12,11 +12,9 @@ from sojourn.core.errors import Conflict
 from sojourn.core.events import Done
 from sojourn.core.sessions import Recorded, SessionId
 from sojourn.http import sse
-from sojourn.http.activity import ActivityDep
-from sojourn.http.dependencies import CallerDep, ServiceDep, StoreDep, StreamsDep
+from sojourn.http.dependencies import ActivityDep, CallerDep, ServiceDep, StoreDep, StreamsDep
 from sojourn.http.sse import STREAM_RESPONSES, EventStream, to_frames
-from sojourn.http.turn_body import Key, TurnBody
-from sojourn.http.turns import TURN_FAULTS
+from sojourn.http.turns import TURN_FAULTS, Key, TurnBody
 from sojourn.ports.service import Caller, Service, Turn
 from sojourn.ports.store import Log, Record, Store
 
@@ -42,21 +40,19 @@ async def filter_turn(turn: Turn, log: Log) -> AsyncGenerator[Recorded, None]:
                     return
 
 
-async def _open_session(
-    wanted: ChatBody, key: str | None, service: Service, store: Store, speaker: Caller
-) -> SessionId:
+async def _open_session(wanted: ChatBody, key: str | None, service: Service, store: Store, caller: Caller) -> SessionId:
     """A session for a request that names none: a new one, or the one it got when it was sent before."""
-    mark = f"{speaker.principal}/{key}"
+    mark = f"{caller.principal}/{key}"
     if key and (known := await store.get_record(_SESSION_BY_KEY, mark)):
         return SessionId(str(known.value))
-    opened = await service.open(speaker, model=wanted.model or None, runtime=wanted.runtime, cwd=wanted.cwd)
+    opened = await service.open(caller, model=wanted.model or None, runtime=wanted.runtime, cwd=wanted.cwd)
     if key:
-        record = Record(kind=_SESSION_BY_KEY, key=mark, value=opened.id, principal=speaker.principal, session=opened.id)
+        record = Record(kind=_SESSION_BY_KEY, key=mark, value=opened.id, principal=caller.principal, session=opened.id)
         try:
             await store.put_record(record, expect=0)
         except Conflict:  # the same request, twice at once
             await store.delete(opened.id)
-            return await _open_session(wanted, key, service, store, speaker)
+            return await _open_session(wanted, key, service, store, caller)
     return opened.id
 
 
@@ -70,7 +66,7 @@ async def stream(
     wanted: ChatBody,
     service: ServiceDep,
     store: StoreDep,
-    speaker: CallerDep,
+    caller: CallerDep,
     streams: StreamsDep,
     activity: ActivityDep,
     idempotency_key: Key = None,
@@ -82,14 +78,14 @@ async def stream(
     Hanging up stops nothing. A stream that broke is resumed with `GET /api/sessions/{id}/events` and `Last-Event-ID`:
     the numbers are the same.
     """
-    wanted.must_say_something()
+    wanted.require_content()
     if wanted.session_id is None:
-        session = await _open_session(wanted, idempotency_key, service, store, speaker)
+        session = await _open_session(wanted, idempotency_key, service, store, caller)
     else:
-        session = (await service.get(SessionId(wanted.session_id), principal=speaker.principal)).id
+        session = (await service.get(SessionId(wanted.session_id), principal=caller.principal)).id
     request = await wanted.to_request(session, idempotency_key, service, store)
-    turn = await service.say(session, request, speaker, when_busy=wanted.when_busy)
-    activity.started(session)
-    log = service.watch(session, after=turn.after, principal=speaker.principal)
+    turn = await service.say(session, request, caller, when_busy=wanted.when_busy)
+    activity.add_session(session)
+    log = service.watch(session, after=turn.after, principal=caller.principal)
     names = {"Sojourn-Session": session, "Sojourn-Turn": turn.id}
     return EventStream(streams, to_frames(filter_turn(turn, log), sse.event_frame), names)

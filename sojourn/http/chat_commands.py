@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from sojourn.chat_commands import CommandCall, find_command, list_commands, parse_command, run_command
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import OWNER
 from sojourn.http.dependencies import CallerDep, ExactSession, PrincipalDep, ServiceDep, problem_responses
 from sojourn.http.json_safe import Text
+from sojourn.http.schemas import AttributeSchema, StrictSchema
 
 router = APIRouter(prefix="/api", tags=["commands"])
 
 
-class ChatCommandShape(BaseModel):
+class ChatCommandShape(AttributeSchema):
     """A command as a menu shows it."""
 
     name: str
@@ -22,10 +23,9 @@ class ChatCommandShape(BaseModel):
     help: str
 
 
-class CommandLine(BaseModel):
+class CommandLine(StrictSchema):
     """What a person typed."""
 
-    model_config = ConfigDict(extra="forbid")
     line: str = Field(min_length=1, max_length=10_000, description="`/title My garden`.")
 
 
@@ -41,22 +41,22 @@ class CommandAnswer(BaseModel):
 
 
 @router.get("/commands", summary="List chat commands")
-async def commands(asker: PrincipalDep) -> list[ChatCommandShape]:
+async def commands(principal: PrincipalDep) -> list[ChatCommandShape]:
     """Those that work in a browser."""
-    found = list_commands("browser", is_owner=asker == OWNER)
-    return [ChatCommandShape(name=one.name, arguments=one.arguments, help=one.help) for one in found]
+    found = list_commands("browser", is_owner=principal == OWNER)
+    return [ChatCommandShape.model_validate(one) for one in found]
 
 
 @router.post(
     "/sessions/{id}/commands", summary="Run a chat command", responses=problem_responses(400, 403, 404, 409, 503)
 )
-async def run(session: ExactSession, typed: CommandLine, service: ServiceDep, speaker: CallerDep) -> CommandAnswer:
+async def run(session: ExactSession, typed: CommandLine, service: ServiceDep, caller: CallerDep) -> CommandAnswer:
     """The same commands as in the terminal and in chats."""
     parsed = parse_command(typed.line)
     if parsed is None:
         raise BadInput(f"{typed.line[:80]!r} is no command.", hint="A command begins with a slash: /help")
     command, arguments = find_command(parsed[0]), parsed[1]
-    call = CommandCall(service=service, by=speaker, surface="browser", arguments=arguments, session=session.id)
+    call = CommandCall(service=service, by=caller, surface="browser", arguments=arguments, session=session.id)
     result = await run_command(command, call)
     return CommandAnswer(
         lines=list(result.lines),

@@ -6,9 +6,8 @@ import json
 import sys
 import webbrowser
 from collections.abc import Callable, Coroutine
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import click
 
@@ -16,7 +15,7 @@ from sojourn.core.errors import ServerUnreachable
 from sojourn.lazy import Lazy
 from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
-from sojourn.server_file import Server, is_serving, read_server_file
+from sojourn.server_file import Server, is_serving, read_server_file, request_json
 
 if TYPE_CHECKING:
     from sojourn.http.server import ServerReady
@@ -131,17 +130,11 @@ def _open_browser(link: str) -> None:
 
 def _request_link(server: Server) -> str:
     """Asks the running server for a new one-time link. ServerUnreachable."""
-    address = urlsplit(server.address)
-    connection = HTTPConnection(address.hostname or "", address.port, timeout=_LINK_TIMEOUT_SECONDS)
-    headers = {"Authorization": f"Bearer {server.token}", "Content-Length": "0"}
     try:
-        connection.request("POST", "/api/links", headers=headers)
-        path = json.loads(connection.getresponse().read())["path"]
+        path = request_json(server, "POST", "/api/links", timeout=_LINK_TIMEOUT_SECONDS, token=server.token)["path"]
     except (OSError, HTTPException, ValueError, KeyError, TypeError) as error:
         raise ServerUnreachable(
             f"The server at {server.address} did not make a link.",
             hint=f"It may be an older version: stop it with `kill {server.pid}`.",
         ) from error
-    finally:
-        connection.close()
     return f"{server.address}{path}"

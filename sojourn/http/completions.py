@@ -18,9 +18,8 @@ from pydantic_core import to_json
 from sojourn.core.errors import NotFound, RuntimeFailed, SojournError, error_class, error_from_code
 from sojourn.core.events import Chunk, Done, Failed, Yielded
 from sojourn.core.sessions import SessionId
-from sojourn.http.activity import ActivityDep
 from sojourn.http.chat import filter_turn
-from sojourn.http.dependencies import CallerDep, ServiceDep, StoreDep, StreamsDep
+from sojourn.http.dependencies import ActivityDep, CallerDep, ServiceDep, StoreDep, StreamsDep
 from sojourn.http.json_safe import replace_surrogates
 from sojourn.http.openai_schemas import (
     Completion,
@@ -69,22 +68,22 @@ async def complete(
     wanted: CompletionRequest,
     service: ServiceDep,
     store: StoreDep,
-    speaker: CallerDep,
+    caller: CallerDep,
     streams: StreamsDep,
     activity: ActivityDep,
     sojourn_session: SessionName = None,
     x_sojourn_session: SessionName = None,
 ) -> Response:
     """Streams if asked to. Hanging up stops nothing: the answer is in the session."""
-    talk = wanted.conversation()
+    parsed = wanted.to_input()
     runtime, model = await _parse_model(service, wanted.model)
-    session = await _open_session(service, store, speaker, sojourn_session or x_sojourn_session, talk, runtime, model)
-    files = [await service.attach(session, one.data, media_type=one.media_type, name=one.name) for one in talk.files]
+    session = await _open_session(service, store, caller, sojourn_session or x_sojourn_session, parsed, runtime, model)
+    files = [await service.attach(session, one.data, media_type=one.media_type, name=one.name) for one in parsed.files]
     turn = await service.say(
-        session, TurnRequest(text=talk.said, attachments=tuple(files), runtime=runtime, model=model), speaker
+        session, TurnRequest(text=parsed.text, attachments=tuple(files), runtime=runtime, model=model), caller
     )
-    activity.started(session)
-    items = _watch_items(service, turn, speaker)
+    activity.add_session(session)
+    items = _watch_items(service, turn, caller)
     names = {"Sojourn-Session": session, "X-Sojourn-Session": session, "Sojourn-Turn": turn.id}
     if wanted.stream:
         with_usage = bool(wanted.stream_options and wanted.stream_options.include_usage)
@@ -109,24 +108,24 @@ async def _parse_model(service: Service, name: str) -> tuple[str, str]:
 async def _open_session(
     service: Service,
     store: SessionStore,
-    speaker: Caller,
+    caller: Caller,
     name: str | None,
-    talk: CompletionInput,
+    parsed: CompletionInput,
     runtime: str,
     model: str,
 ) -> SessionId:
     if name:
-        return (await service.get(SessionId(name), principal=speaker.principal)).id
-    opened = await service.open(speaker, model=model or None, runtime=runtime)
-    if talk.earlier:
-        lease = await store.lease(opened.id, holder=speaker.holder, surface=speaker.surface)
-        await store.append(lease, talk.earlier)
+        return (await service.get(SessionId(name), principal=caller.principal)).id
+    opened = await service.open(caller, model=model or None, runtime=runtime)
+    if parsed.earlier:
+        lease = await store.lease(opened.id, holder=caller.holder, surface=caller.surface)
+        await store.append(lease, parsed.earlier)
         await store.renew(lease, 0)
     return opened.id
 
 
-async def _watch_items(service: Service, turn: Turn, speaker: Caller) -> AsyncGenerator[Yielded, None]:
-    log = service.watch(turn.session, after=turn.after, principal=speaker.principal)
+async def _watch_items(service: Service, turn: Turn, caller: Caller) -> AsyncGenerator[Yielded, None]:
+    log = service.watch(turn.session, after=turn.after, principal=caller.principal)
     async for recorded in filter_turn(turn, log):
         yield recorded.item
 

@@ -1,83 +1,86 @@
-"""What a route is given: the context, who asks, the session a path names; and how parameters are described."""
+"""Dependencies of the routes: the context, the caller, the session that a path names; and forms of answers."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypeVar, cast
 from urllib.parse import unquote
 
 from fastapi import Depends, Path, Request, Response
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId
+from sojourn.http.activity import Activity
+from sojourn.http.browser_sessions import BrowserSessions
+from sojourn.http.plugin_routes import PluginRoutes
+from sojourn.http.schemas import SessionDetail
 from sojourn.http.sse import Streams
 from sojourn.ports.app import AppContext
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Store
 from sojourn.text.codec import encode_value
 
+T = TypeVar("T")
 MAX_INTEGER = 2**63 - 1  # the largest number every store can hold
 SURFACE_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,49}$"
 CURSOR_PATTERN = r"^[0-9a-f]{16}-([0-9a-f]{2}){1,255}$"
 Responses = dict[int | str, dict[str, Any]]
 
 
-def get_context(request: Request) -> AppContext:
-    return cast(AppContext, request.app.state.context)
+def _from_state(name: str) -> Any:
+    """A dependency on `app.state.<name>`. It is async: FastAPI runs any other function in a thread."""
+
+    async def find(request: Request) -> Any:
+        return getattr(request.app.state, name)
+
+    return Depends(find)
 
 
-def get_store(request: Request) -> Store:
-    """A store that cannot be opened raises here, and that is the answer; next time it is tried again."""
-    return get_context(request).store
+ContextDep = Annotated[AppContext, _from_state("context")]
+StreamsDep = Annotated[Streams, _from_state("streams")]
+ActivityDep = Annotated[Activity, _from_state("activity")]
+PluginRoutesDep = Annotated[PluginRoutes, _from_state("mounts")]
+BrowserSessionsDep = Annotated[BrowserSessions, _from_state("visitors")]
 
 
-async def _context(request: Request) -> AppContext:
-    return get_context(request)
+async def _store(context: ContextDep) -> Store:
+    """A store that cannot be opened raises here, and that is the answer; the next request tries again."""
+    return context.store
 
 
-async def _store(request: Request) -> Store:
-    return get_store(request)
-
-
-async def _service(request: Request) -> Service:
-    return get_context(request).service
-
-
-async def _streams(request: Request) -> Streams:
-    return cast(Streams, request.app.state.streams)
+async def _service(context: ContextDep) -> Service:
+    return context.service
 
 
 def _read_header(request: Request, name: str, otherwise: str = "") -> str:
-    """A header of ours; percent-encoded, since headers carry no other letters."""
+    """One of our own headers; percent-encoded, since headers carry only ASCII."""
     return unquote(request.headers.get(f"sojourn-{name}", otherwise))[:200]
 
 
 async def _principal(request: Request) -> Principal:
-    """Whoever has the token is the owner, and may ask in a guest's place."""
+    """The bearer of the token is the owner, and may ask in a guest's place."""
     return Principal(_read_header(request, "principal") or OWNER)
 
 
 async def _caller(request: Request, principal: Annotated[Principal, Depends(_principal)]) -> Caller:
-    """Who talks, and where from. A client of ours says; anybody else is `api`."""
+    """Who asks, and from which surface. Our own client names it; any other is `api`."""
     surface = _read_header(request, "surface", "api")
     if not re.fullmatch(SURFACE_PATTERN, surface):
-        raise BadInput(f"Sojourn-Surface is {surface!r}.", hint="A short word like `api`, `web` or `cli` is meant.")
+        raise BadInput(f"Sojourn-Surface is {surface!r}.", hint="Send a short word like `api`, `web` or `cli`.")
     holder = _read_header(request, "holder") or request.headers.get("user-agent", "")[:100] or "somebody over HTTP"
     return Caller(surface=surface, principal=principal, holder=holder, name=_read_header(request, "name"))
 
 
 async def _wants_exact_form(request: Request) -> bool:
-    """Whether a client of ours asks, which wants values as they are and not as people read them (`exactly`)."""
+    """Whether our own client asks: it wants values without loss (`core.codec`), not as people read them."""
     return request.headers.get("sojourn-form") == "exact"
 
 
-ContextDep = Annotated[AppContext, Depends(_context)]
 StoreDep = Annotated[Store, Depends(_store)]
 ServiceDep = Annotated[Service, Depends(_service)]
-StreamsDep = Annotated[Streams, Depends(_streams)]
 PrincipalDep = Annotated[Principal, Depends(_principal)]
 CallerDep = Annotated[Caller, Depends(_caller)]
 ExactForm = Annotated[bool, Depends(_wants_exact_form)]
@@ -87,16 +90,18 @@ SessionReference = Annotated[
 ExactId = Annotated[str, Path(min_length=1, max_length=255, description="The full id: what changes things is exact.")]
 
 
-async def _get_session(id: ExactId, service: ServiceDep, asker: PrincipalDep, form: ExactForm) -> Session:
-    """By its whole id. A guest's session is there for a client that speaks for the guest, and for one of ours."""
-    found = await service.get(SessionId(id), principal=asker)
-    if found.principal != asker and not form:
+async def _get_session(id: ExactId, service: ServiceDep, principal: PrincipalDep, form: ExactForm) -> Session:
+    """The session with exactly this id. A guest's session is found only for that guest, and for our own client."""
+    found = await service.get(SessionId(id), principal=principal)
+    if found.principal != principal and not form:
         raise NotFound(f'There is no session "{id}".', hint="`sojourn sessions list` shows what there is.")
     return found
 
 
-async def _resolve_session(id: SessionReference, service: ServiceDep, asker: PrincipalDep, form: ExactForm) -> Session:
-    return await (_get_session(id, service, asker, form) if form else service.resolve(id, principal=asker))
+async def _resolve_session(
+    id: SessionReference, service: ServiceDep, principal: PrincipalDep, form: ExactForm
+) -> Session:
+    return await (_get_session(id, service, principal, form) if form else service.resolve(id, principal=principal))
 
 
 ResolvedSession = Annotated[Session, Depends(_resolve_session)]
@@ -108,20 +113,29 @@ def problem_responses(*statuses: int) -> Responses:
     return {status: {"description": HTTPStatus(status).phrase} for status in statuses}
 
 
-def exact_response(value: Any) -> Response:
-    """For a client of ours: nothing rounded, nothing left out."""
-    return Response(json.dumps(encode_value(value)), media_type="application/json")
+def exact_response(value: Any, schema: type[T]) -> T:
+    """The lossless answer for our own client, typed as the schema of the route; FastAPI sends any Response as it is."""
+    return cast(T, Response(json.dumps(encode_value(value)), media_type="application/json"))
+
+
+async def _session_answer(response: Response, form: ExactForm) -> Callable[[Session], SessionDetail]:
+    """Turns a session into the answer of a route, with its revision as `ETag`."""
+
+    def answer(session: Session) -> SessionDetail:
+        response.headers["ETag"] = f'"{session.revision}"'
+        return exact_response(session, SessionDetail) if form else SessionDetail.model_validate(session)
+
+    return answer
+
+
+SessionAnswer = Annotated[Callable[[Session], SessionDetail], Depends(_session_answer)]
 
 
 def parse_if_match(if_match: str | None) -> int | None:
-    """The revision an `If-Match` header speaks of; `*` and nothing mean any."""
+    """The revision in an `If-Match` header; None, which means any, for `*` and for no header."""
     if if_match is None or if_match.strip() == "*":
         return None
     found = re.fullmatch(r'\s*(?:W/)?"?(\d{1,18})"?\s*', if_match)
     if not found:
         raise BadInput(f"If-Match is {if_match!r}.", hint='Give the revision, e.g. If-Match: "3".')
     return int(found[1])
-
-
-def etag_header(session: Session) -> Mapping[str, str]:
-    return {"ETag": f'"{session.revision}"'}

@@ -1,6 +1,6 @@
-"""Live: a session's log and the feed of all sessions.
+"""Live streams: the log of a session, and the change feed of all sessions.
 
-The `id:` of a frame is the number of what it tells, so `Last-Event-ID` goes on exactly where a broken connection ended.
+The `id:` of a frame is the number of its entry, so `Last-Event-ID` continues exactly where a connection broke.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values in the form JSON can carry: whatever was kept, an answer about it must not fail."""
+"""Values that JSON can carry: an answer must not fail, whatever was stored."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from sojourn.text.formatting import to_iso
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _DATE = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}]}
@@ -42,16 +44,11 @@ def _as_text(value: Any) -> str:
 
 
 def to_iso_date(stamp: Any) -> Any:
-    """Seconds as ISO 8601 in UTC; None for a number that is no date, as broken histories have them."""
-    return _date(stamp) if isinstance(stamp, (int, float)) else stamp
+    """Seconds as ISO 8601 in UTC (see `to_iso`); any other value as it is."""
+    return _to_iso(stamp) if isinstance(stamp, (int, float)) else stamp
 
 
-@lru_cache(maxsize=256)  # what is kept together was kept at the same moment
-def _date(stamp: float) -> str | None:
-    try:
-        return datetime.fromtimestamp(stamp, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    except (OverflowError, ValueError, OSError):
-        return None
+_to_iso = lru_cache(maxsize=256)(to_iso)  # entries that were stored together have the same time
 
 
 def _require_date(text: Any) -> Any:
@@ -68,21 +65,16 @@ def _require_integer(value: Any) -> Any:
     return value
 
 
+def to_number(value: Any) -> float | None:
+    """A number as a float; None for any other value, booleans included."""
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
 def to_timestamp(when: datetime | None) -> float | None:
     """A date as it is kept; one that names no zone means UTC."""
     if when is None:
         return None
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-
-
-def parse_json(text: str | None) -> Any:
-    """What a JSON text says; the text itself if it is not JSON."""
-    if text is None:
-        return None
-    try:
-        return json.loads(text, parse_constant=str)
-    except (ValueError, RecursionError):
-        return text
 
 
 Text = Annotated[str, BeforeValidator(replace_surrogates)]

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Done
 from sojourn.core.messages import Message, ToolCall, assistant
-from sojourn.http.turn_body import decode_base64
+from sojourn.http.json_safe import to_number
+from sojourn.http.turns import decode_base64
 
 _ROLES = {"developer": "system", "function": "tool"}
 
@@ -32,7 +33,7 @@ class CompletionInput:
     """A call's messages: what was said before, and what is said now."""
 
     earlier: tuple[Message, ...]
-    said: str
+    text: str
     files: tuple[InlineFile, ...] = ()
 
 
@@ -80,17 +81,15 @@ class CompletionRequest(BaseModel):
     stream: bool | None = False
     stream_options: StreamOptions | None = None
 
-    def conversation(self) -> CompletionInput:
+    def to_input(self) -> CompletionInput:
         *before, last = self.messages
         if last.role != "user":
-            raise BadInput(
-                f"The last message is of {last.role!r}.", hint="It must be the user's: that is what is said."
-            )
+            raise BadInput(f"The last message is of {last.role!r}.", hint="The last message must be the user's.")
         files = tuple(last.files())
         if not last.text().strip() and not files:
             raise BadInput("The last message is empty.", hint="Give it some text.")
         return CompletionInput(
-            earlier=_drop_orphan_results([one.message() for one in before]), said=last.text(), files=files
+            earlier=_drop_orphan_results([one.message() for one in before]), text=last.text(), files=files
         )
 
 
@@ -170,12 +169,8 @@ class Completion(BaseModel):
 
 
 def usage_of(done: Done) -> CompletionUsage:
-    given, made = (_token_count(done.usage.get(name)) for name in ("input_tokens", "output_tokens"))
+    given, made = (int(to_number(done.usage.get(name)) or 0) for name in ("input_tokens", "output_tokens"))
     return CompletionUsage(prompt_tokens=given, completion_tokens=made, total_tokens=given + made)
-
-
-def _token_count(value: Any) -> int:
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
 
 
 def build_completion(turn: str, model: str, text: str, done: Done) -> Completion:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Literal, get_args, get_origin, get_type_hints, is_typeddict
 
@@ -20,7 +20,6 @@ _REF = "#/components/schemas/{model}"
 _COMMON_STATUSES = (401, 421, 422, 500, 503)
 _WRITE_STATUSES = (400, 403, 413, 507)
 _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
-_OPERATIONS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
 
 
 def build_openapi(app: FastAPI) -> Callable[[], dict[str, Any]]:
@@ -49,10 +48,11 @@ def _add_problems(document: dict[str, Any]) -> dict[str, Any]:
     schemas["Progress"] = {"oneOf": stages, "description": "The data of a `progress` event: one form per `stage`."}
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}]
-    for path, method, operation in _operations(document):
-        more = _WRITE_STATUSES if method not in ("get", "head", "options") else ()
+    for path, operations in document["paths"].items():
         form = ("application/json", "OpenAIProblem") if path.startswith(OPENAI_PREFIX) else (MEDIA_TYPE, "Problem")
-        _add_operation_problems(operation, more, form, open=path in PUBLIC_PATHS)
+        for method, operation in operations.items():
+            more = _WRITE_STATUSES if method not in ("get", "head", "options") else ()
+            _add_operation_problems(operation, more, form, open=path in PUBLIC_PATHS)
     return document
 
 
@@ -74,13 +74,6 @@ def _to_schema(hint: Any, schemas: dict[str, Any]) -> dict[str, Any]:
     if get_origin(hint) is Mapping:
         return {"type": "object"}
     return {"type": _JSON_TYPES[hint]} if hint in _JSON_TYPES else {}
-
-
-def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for path, item in document["paths"].items():
-        for method, operation in item.items():
-            if method in _OPERATIONS:
-                yield path, method, operation
 
 
 def _add_operation_problems(

@@ -1,12 +1,12 @@
-"""Plugin routers under `/api/plugins/<name>/`. One that fails is listed with its reason; the rest stands."""
+"""Plugin routers under `/api/plugins/<name>/`. One that fails is listed with its problem; the others work."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI
@@ -25,7 +25,7 @@ _START_SECONDS, _STOP_SECONDS = 10.0, 0.7  # seconds a plugin may take to start 
 
 
 class PluginRoutes:
-    """The plugins of a server and what became of their routes."""
+    """The plugins of a server, and which of their routes work."""
 
     def __init__(self, context: AppContext) -> None:
         self._context = context
@@ -33,48 +33,42 @@ class PluginRoutes:
         self._pages: list[BaseRoute] = []
 
     def shows(self, path: str) -> bool:
-        """Whether a page is there, which anybody may see: it holds nothing but what everybody has installed."""
+        """Whether a page is at this path. Pages need no token: they hold nothing private."""
         scope = {"type": "http", "method": "GET", "path": path, "root_path": "", "headers": []}
         return any(route.matches(scope)[0] is not Match.NONE for route in self._pages)
 
     def mount(self, app: FastAPI) -> None:
-        """Every plugin that brings routes gets its place; nothing one of them does is fatal."""
-        for plugin in self._context.plugins():
+        """Mounts the pages and routes of every plugin. One that fails answers with its problem; the others work."""
+        plugins = self._context.plugins()
+        for plugin in plugins:
             self._infos[plugin.name] = info = _info(plugin)
-            self._mount_pages(app, plugin, info)
-            if not plugin.routes:
-                continue
-            info.address = f"/api/plugins/{plugin.name}"
-            try:
-                for dotted in plugin.routes:
-                    router = self._router(plugin, dotted)
-                    router.lifespan_context = _guard_lifespan(router.lifespan_context, info)
-                    app.include_router(
-                        router, prefix=info.address, tags=[plugin.name], dependencies=[_require_loaded(info)]
-                    )
-            except Exception as error:  # noqa: BLE001  a stranger's code may raise anything
-                _mark_failed(info, error)
-                app.include_router(_unavailable_router(info), prefix=info.address)
-        for plugin in self._context.plugins():
-            self._mount_hosts(app, plugin)
+            with _record_failure(info):
+                self._mount_pages(app, plugin)
+            if plugin.routes:
+                info.address = f"/api/plugins/{plugin.name}"
+                with _record_failure(info):
+                    self._mount_routes(app, plugin, info)
+                if info.problem:
+                    app.include_router(_unavailable_router(info), prefix=info.address)
+        for plugin in plugins:  # behind the routes of every plugin: a catch-all must not hide any
+            with _record_failure(self._infos[plugin.name]):
+                for part in plugin.catch_all_routes:
+                    app.include_router(self._router(plugin, part), prefix="/api/plugins", include_in_schema=False)
 
-    def _mount_hosts(self, app: FastAPI, plugin: Plugin) -> None:
-        """Behind everybody's routes, so that nobody who comes and goes stands before one who stays."""
-        try:
-            for dotted in plugin.catch_all_routes:
-                app.include_router(self._router(plugin, dotted), prefix="/api/plugins", include_in_schema=False)
-        except Exception as error:  # noqa: BLE001  a stranger's code may raise anything
-            _mark_failed(self._infos[plugin.name], error)
+    def _mount_pages(self, app: FastAPI, plugin: Plugin) -> None:
+        """Pages are at the root, and need no token."""
+        for part in plugin.page_routes:
+            router = self._router(plugin, part)
+            app.include_router(router, include_in_schema=False)
+            self._pages += router.routes
 
-    def _mount_pages(self, app: FastAPI, plugin: Plugin, info: PluginSchema) -> None:
-        """Pages stand at the root, and need no token."""
-        try:
-            for dotted in plugin.page_routes:
-                router = self._router(plugin, dotted)
-                app.include_router(router, include_in_schema=False)
-                self._pages += router.routes
-        except Exception as error:  # noqa: BLE001  a stranger's code may raise anything
-            _mark_failed(info, error)
+    def _mount_routes(self, app: FastAPI, plugin: Plugin, info: PluginSchema) -> None:
+        for part in plugin.routes:
+            router = self._router(plugin, part)
+            router.lifespan_context = _guard_lifespan(router.lifespan_context, info)
+            app.include_router(
+                router, prefix=info.address or "", tags=[plugin.name], dependencies=[_require_loaded(info)]
+            )
 
     def _router(self, plugin: Plugin, part: Part) -> APIRouter:
         if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", plugin.name, re.ASCII):
@@ -83,9 +77,9 @@ class PluginRoutes:
         router = make(self._context)
         if not isinstance(router, APIRouter):
             raise BadInput(
-                f"{dotted_name(part)} gave {type(router).__name__}.", hint="It must be `router(app) -> APIRouter`."
+                f"{dotted_name(part)} returned {type(router).__name__}.", hint="It must be `router(app) -> APIRouter`."
             )
-        if not dotted_name(part).startswith("sojourn."):  # a test describes ours; what cannot be described breaks here
+        if not dotted_name(part).startswith("sojourn."):  # fails here if it cannot be described; a test checks our own
             get_openapi(title=plugin.name, version="0", routes=router.routes)
         return router
 
@@ -107,9 +101,14 @@ def _info(plugin: Plugin) -> PluginSchema:
     )
 
 
-def _mark_failed(info: PluginSchema, error: Exception) -> None:
-    logger.error("the routes of plugin %s cannot be used", info.name, exc_info=error)
-    info.problem = str(error) if isinstance(error, SojournError) else f"{type(error).__name__}: {error}"
+@contextmanager
+def _record_failure(info: PluginSchema) -> Iterator[None]:
+    """Makes any exception the plugin's `problem`, so that a plugin never stops the server."""
+    try:
+        yield
+    except Exception as error:
+        logger.error("plugin %s failed", info.name, exc_info=error)
+        info.problem = str(error) if isinstance(error, SojournError) else f"{type(error).__name__}: {error}"
 
 
 def _to_plugin_failed(info: PluginSchema) -> PluginFailed:
@@ -119,7 +118,7 @@ def _to_plugin_failed(info: PluginSchema) -> PluginFailed:
 
 
 def _require_loaded(info: PluginSchema) -> Any:
-    """A plugin that could not start answers with the reason."""
+    """A dependency that answers with the problem of a plugin that could not start."""
 
     async def check() -> None:
         if info.problem:
@@ -129,7 +128,7 @@ def _require_loaded(info: PluginSchema) -> Any:
 
 
 def _unavailable_router(info: PluginSchema) -> APIRouter:
-    """Stands where a plugin's routes should be, and says why they are not."""
+    """Answers in place of a plugin's routes with the reason why they are missing."""
     router = APIRouter()
 
     @router.api_route("/{rest:path}", methods=_METHODS, include_in_schema=False)
@@ -140,23 +139,19 @@ def _unavailable_router(info: PluginSchema) -> APIRouter:
 
 
 def _guard_lifespan(lifespan: Lifespan[Any], info: PluginSchema) -> Lifespan[Any]:
-    """A plugin's own beginning and end: if they fail or take too long, the server does not."""
+    """The lifespan of a plugin's router; if it fails or takes too long, the server goes on."""
 
     @asynccontextmanager
     async def guarded(app: Any) -> AsyncIterator[None]:
-        inner = lifespan(app)
-        try:
+        inner, is_started = lifespan(app), False
+        with _record_failure(info):
             async with asyncio.timeout(_START_SECONDS):
                 await inner.__aenter__()
-        except Exception as error:  # noqa: BLE001  a stranger's code may raise anything
-            _mark_failed(info, error)
-            yield
-            return
+            is_started = True
         yield
-        try:
-            async with asyncio.timeout(_STOP_SECONDS):
-                await inner.__aexit__(None, None, None)
-        except Exception:
-            logger.exception("plugin %s did not end well", info.name)
+        if is_started:
+            with _record_failure(info):
+                async with asyncio.timeout(_STOP_SECONDS):
+                    await inner.__aexit__(None, None, None)
 
     return guarded

@@ -21,9 +21,7 @@ from sojourn.http.json_safe import JsonSafe, Text
 MEDIA_TYPE = "application/problem+json"
 OPENAI_PREFIX = "/v1/"
 _OPENAI_KINDS = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
-_ABOUT = frozenset(
-    {"session", "holder", "surface", "since", "driver", "asked"}
-)  # what SessionBusy and NotDriving carry
+_ABOUT = frozenset({"session", "holder", "surface", "since", "driver", "asked"})  # of SessionBusy and NotDriving
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 logger = logging.getLogger(__name__)
 
@@ -75,10 +73,10 @@ def problem_response(
     headers: Mapping[str, str] | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> Response:
-    """The answer that tells of a problem; to programs that speak OpenAI's API, in the words they know."""
+    """The answer that describes a problem; under `/v1` in the form of OpenAI's API."""
     if scope.get("path", "").startswith(OPENAI_PREFIX):
         return Response(_to_openai_json(status, code, detail, hint), status, headers, "application/json")
-    said = Problem(
+    problem = Problem(
         type=f"urn:sojourn:problem:{code}",
         title=code.replace("_", " ").capitalize(),
         status=status,
@@ -89,13 +87,13 @@ def problem_response(
         errors=list(errors) if errors else None,
         about=dict(about) if about else None,
     )
-    return Response(said.model_dump_json(exclude_none=True), status, headers, MEDIA_TYPE)
+    return Response(problem.model_dump_json(exclude_none=True), status, headers, MEDIA_TYPE)
 
 
 def _to_openai_json(status: int, code: str, detail: str, hint: str) -> str:
     kind = _OPENAI_KINDS.get(status, "invalid_request_error" if status < 500 else "server_error")
-    said = OpenAIFailure(message=f"{detail} {hint}".strip(), type=kind, code=code)
-    return OpenAIProblem(error=said).model_dump_json()
+    failure = OpenAIFailure(message=f"{detail} {hint}".strip(), type=kind, code=code)
+    return OpenAIProblem(error=failure).model_dump_json()
 
 
 def to_openai_error(error: SojournError) -> str:
@@ -116,10 +114,10 @@ async def _handle_sojourn_error(request: Request, error: Exception) -> Response:
 async def _handle_validation_error(request: Request, error: Exception) -> Response:
     found = cast(RequestValidationError, error).errors()
     flaws = [FieldError(where=".".join(map(str, one["loc"])), message=one["msg"]) for one in found]
-    said = "; ".join(f"{flaw.where}: {flaw.message}" for flaw in flaws[:3])
+    details = "; ".join(f"{flaw.where}: {flaw.message}" for flaw in flaws[:3])
     hint = "/openapi.json says what each request takes."
     return problem_response(
-        request.scope, 422, BadInput.code, f"The request has a wrong form. {said}", hint, errors=flaws
+        request.scope, 422, BadInput.code, f"The request has a wrong form. {details}", hint, errors=flaws
     )
 
 
@@ -156,7 +154,7 @@ def install(app: FastAPI) -> None:
 
 
 class ErrorMiddleware:
-    """Outermost: whatever nobody expected is logged with its traceback and answered without leaking any of it."""
+    """The outermost middleware: logs an unexpected exception with its traceback and answers without its details."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

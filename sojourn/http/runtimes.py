@@ -1,18 +1,16 @@
-"""What can think here, and what a session has used."""
+"""Runtimes, and the usage of a session."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import aclosing
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from sojourn.core.events import Done, Metadata
-from sojourn.core.messages import Json
 from sojourn.core.sessions import Session, TurnId
 from sojourn.http.dependencies import ResolvedSession, ServiceDep, StoreDep, problem_responses
-from sojourn.http.json_safe import IsoDate, JsonSafe, Text, to_iso_date
+from sojourn.http.json_safe import IsoDate, JsonSafe, Text, to_iso_date, to_number
 from sojourn.http.schemas import AttributeSchema
 from sojourn.ports.store import SessionStore
 
@@ -61,10 +59,10 @@ async def runtimes(service: ServiceDep) -> list[RuntimeSchema]:
 @router.get("/sessions/{id}/usage", summary="Tokens and cost", responses=problem_responses(404, 409))
 async def usage(session: ResolvedSession, store: StoreDep) -> UsageReport:
     turns = await _turns(store, session)
-    costs = [cost for one in turns if (cost := _number(one.usage, "cost_usd")) is not None]
+    costs = [cost for one in turns if (cost := to_number(one.usage.get("cost_usd"))) is not None]
     return UsageReport(
-        input_tokens=sum(int(_number(one.usage, "input_tokens") or 0) for one in turns),
-        output_tokens=sum(int(_number(one.usage, "output_tokens") or 0) for one in turns),
+        input_tokens=sum(int(to_number(one.usage.get("input_tokens")) or 0) for one in turns),
+        output_tokens=sum(int(to_number(one.usage.get("output_tokens")) or 0) for one in turns),
         cost_usd=sum(costs) if costs else None,
         turns=turns,
         imported={
@@ -73,11 +71,6 @@ async def usage(session: ResolvedSession, store: StoreDep) -> UsageReport:
             "cost_usd": session.estimated_cost_usd or 0.0,
         },
     )
-
-
-def _number(usage: Mapping[str, Json], name: str) -> float | None:
-    found = usage.get(name)
-    return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else None
 
 
 async def _turns(store: SessionStore, session: Session) -> list[TurnUsage]:

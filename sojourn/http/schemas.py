@@ -1,17 +1,16 @@
-"""What goes over the wire. Names are those of the command line's `--json`; dates are ISO 8601 in UTC."""
+"""Schemas of the API. Names are those of the command line's `--json`; dates are ISO 8601 in UTC."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from sojourn.core.messages import Message as CoreMessage
-from sojourn.core.messages import parts_of, text_of, tool_calls_of
 from sojourn.core.sessions import Recorded
-from sojourn.core.sessions import Session as CoreSession
-from sojourn.http.json_safe import IsoDate, JsonSafe, Text, parse_json, to_iso_date
-from sojourn.ports.store import SearchHit as CoreHit
+from sojourn.http.json_safe import IsoDate, JsonSafe, Text
+from sojourn.ports.store import SearchHit
+from sojourn.text.export import message_to_json
 
 
 def _missing(value: Any) -> bool:
@@ -20,6 +19,12 @@ def _missing(value: Any) -> bool:
 
 OptionalText = Annotated[Text | None, Field(exclude_if=_missing)]
 OptionalPlain = Annotated[JsonSafe, Field(exclude_if=_missing)]
+
+
+class StrictSchema(BaseModel):
+    """A request; a field that it does not have is an error."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class AttributeSchema(BaseModel):
@@ -62,10 +67,6 @@ class SessionDetail(SessionSchema):
     """A session with everything else that is known about it."""
 
     details: dict[str, JsonSafe] = Field(default={}, description="The other columns of its row, by name.")
-
-    @classmethod
-    def of(cls, session: CoreSession) -> SessionDetail:
-        return cls.model_validate(session)
 
 
 class SessionPage(BaseModel):
@@ -120,29 +121,10 @@ class MessageSchema(BaseModel):
     extra: OptionalPlain = Field(default=None, description="What else came with it.")
 
     @classmethod
-    def of(cls, recorded: Recorded, message: CoreMessage) -> MessageSchema:
-        values: dict[str, Any] = {name: getattr(message, name) for name in _SAME}
-        values |= {name: parse_json(getattr(message, name)) for name in _JSON_TEXT}
-        asked = [
-            ToolCallSchema(id=one.id, name=one.name, arguments=parse_json(one.arguments))
-            for one in tool_calls_of(message)
-        ]
-        return cls(
-            id=recorded.public_id,
-            session=recorded.session,
-            seq=recorded.seq,
-            content=None if message.content is None else text_of(message),
-            timestamp=to_iso_date(message.timestamp or recorded.at),
-            parts=parts_of(message) if message.structured else None,
-            tool_calls=asked if message.tool_calls else None,
-            turn_id=message.turn_id or recorded.turn,
-            **values,
-        )
-
-
-_JSON_TEXT = frozenset({"reasoning_details", "codex_reasoning_items", "codex_message_items", "extra"})
-_MADE = frozenset({"id", "session", "seq", "content", "timestamp", "parts", "tool_calls", "turn_id"})
-_SAME = frozenset(MessageSchema.model_fields) - _JSON_TEXT - _MADE
+    def of(cls, recorded: Recorded) -> MessageSchema:
+        values = message_to_json(recorded)
+        values.setdefault("turn_id", recorded.turn)
+        return cls.model_validate(values)
 
 
 class MessagePage(BaseModel):
@@ -152,7 +134,7 @@ class MessagePage(BaseModel):
     next: int | None = Field(default=None, description="Give it back as `after` for the next page; null: no more.")
 
 
-class SnippetSchema(AttributeSchema):
+class SnippetSchema(BaseModel):
     """The part of a text that answers. Marks are (start, end) in characters of it."""
 
     text: Text
@@ -173,18 +155,9 @@ class HitSchema(BaseModel):
     snippet: SnippetSchema
 
     @classmethod
-    def of(cls, hit: CoreHit) -> HitSchema:
-        return cls(
-            session=hit.session,
-            message=f"{hit.session}:{hit.seq}" if hit.seq else None,
-            seq=hit.seq,
-            role=hit.role,
-            timestamp=to_iso_date(hit.timestamp),
-            title=hit.title,
-            source=hit.source,
-            tool_name=hit.tool_name,
-            snippet=SnippetSchema.model_validate(hit.snippet),
-        )
+    def of(cls, hit: SearchHit) -> HitSchema:
+        message = f"{hit.session}:{hit.seq}" if hit.seq else None
+        return cls.model_validate({**asdict(hit), "message": message})
 
 
 class HitPage(BaseModel):

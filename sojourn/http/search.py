@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Query
+from pydantic import Field
 
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Principal, SessionId
 from sojourn.http import schemas
-from sojourn.http.dependencies import MAX_INTEGER, ExactForm, PrincipalDep, StoreDep, exact_response, problem_responses
+from sojourn.http.dependencies import (
+    MAX_INTEGER,
+    ExactForm,
+    PrincipalDep,
+    SessionAnswer,
+    StoreDep,
+    exact_response,
+    problem_responses,
+)
 from sojourn.http.json_safe import Instant, to_timestamp
-from sojourn.http.sessions import ARCHIVED, session_response
+from sojourn.http.sessions import ARCHIVED, Name
 from sojourn.ports.store import SearchQuery
 
 router = APIRouter(prefix="/api", tags=["search"])
-Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class SearchParams(BaseModel):
+class SearchParams(schemas.StrictSchema):
     """What to look for. Undone rows are never found; summarised and archived ones are."""
 
-    model_config = ConfigDict(extra="forbid")
     q: str = Field(
         default="", max_length=2048, description='Words, "two words" in a row, get_user, conf*, 错误信息. Or a `tool`.'
     )
@@ -40,10 +46,10 @@ class SearchParams(BaseModel):
     limit: int = Field(default=20, ge=1, le=200)
     before: int | None = Field(default=None, ge=0, le=MAX_INTEGER, description="The `next` of the page before.")
 
-    def search(self, inside: SessionId | None, asker: Principal) -> SearchQuery:
+    def search(self, inside: SessionId | None, principal: Principal) -> SearchQuery:
         return SearchQuery(
             text=self.q,
-            principal=asker,
+            principal=principal,
             session=inside,
             roles=tuple(self.role),
             sources=tuple(self.source),
@@ -58,35 +64,27 @@ class SearchParams(BaseModel):
         )
 
 
-@router.get(
-    "/resolve", summary="Find one session", response_model=schemas.SessionDetail, responses=problem_responses(404, 409)
-)
+@router.get("/resolve", summary="Find one session", responses=problem_responses(404, 409))
 async def resolve(
     store: StoreDep,
-    asker: PrincipalDep,
-    response: Response,
-    form: ExactForm,
+    principal: PrincipalDep,
+    answer: SessionAnswer,
     words: Annotated[str, Query(min_length=1, max_length=1000, description="Id, beginning of it, or title.")],
-) -> schemas.SessionDetail | Response:
+) -> schemas.SessionDetail:
     """As `/api/sessions/{id}`, also for titles with a `/` in them."""
-    return session_response(await store.resolve(words, principal=asker), response, form)
+    return answer(await store.resolve(words, principal=principal))
 
 
-@router.get(
-    "/search",
-    summary="Search messages and titles",
-    response_model=schemas.HitPage,
-    responses=problem_responses(400, 404, 409),
-)
+@router.get("/search", summary="Search messages and titles", responses=problem_responses(400, 404, 409))
 async def search(
-    asked: Annotated[SearchParams, Query()], store: StoreDep, asker: PrincipalDep, form: ExactForm
-) -> schemas.HitPage | Response:
-    if not asked.q and not asked.tool:
+    params: Annotated[SearchParams, Query()], store: StoreDep, principal: PrincipalDep, form: ExactForm
+) -> schemas.HitPage:
+    if not params.q and not params.tool:
         raise BadInput("Nothing is looked for.", hint="Give words as `q`, or the name of a `tool`.")
-    inside = (await store.resolve(asked.session, principal=asker)).id if asked.session else None
-    found = await store.search(asked.search(inside, asker))
-    shown = found[: asked.limit]
-    more = shown[-1].at if len(found) > asked.limit else None
+    inside = (await store.resolve(params.session, principal=principal)).id if params.session else None
+    found = await store.search(params.search(inside, principal))
+    shown = found[: params.limit]
+    more = shown[-1].at if len(found) > params.limit else None
     if form:
-        return exact_response({"hits": shown, "next": more})
+        return exact_response({"hits": shown, "next": more}, schemas.HitPage)
     return schemas.HitPage(hits=[schemas.HitSchema.of(one) for one in shown], next=more)

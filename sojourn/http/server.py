@@ -11,7 +11,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import FrameType
 
@@ -22,7 +22,6 @@ from sojourn import __version__
 from sojourn.core.errors import BadConfig, BadInput, Conflict, NotAllowed
 from sojourn.core.settings import Settings
 from sojourn.http import login
-from sojourn.http.activity import Activity
 from sojourn.http.app import make_app
 from sojourn.http.auth import is_loopback
 from sojourn.http.sse import Streams
@@ -74,7 +73,7 @@ async def serve(context: AppContext, report: Callable[[ServerReady], None], *, u
 
         def on_ready() -> None:
             link = f"{record.address}{login.PATH}?key={app.state.visitors.new_key()}"
-            report(replace(_announce(settings, record, own), link=link))
+            report(_announce(settings, record, own_token=own, link=link))
             ready.set()
 
         server = _Uvicorn(config, app.state.streams, on_ready)
@@ -92,8 +91,7 @@ async def serve(context: AppContext, report: Callable[[ServerReady], None], *, u
 async def _stop_when_idle(server: uvicorn.Server, app: FastAPI, context: AgentContext, ready: asyncio.Event) -> None:
     """Stops the server when no client needs it any more."""
     await ready.wait()
-    activity: Activity = app.state.activity
-    await activity.until_idle(context, app.state.streams, float(context.settings["server.idle_seconds"]))
+    await app.state.activity.wait_until_idle(context, app.state.streams, float(context.settings["server.idle_seconds"]))
     server.should_exit = True
 
 
@@ -134,8 +132,8 @@ def _token(settings: Settings, host: str) -> tuple[str, bool]:
         raise BadConfig("server.token has characters no header can carry.", hint="Use letters, digits and signs.")
     if not own and not is_loopback(host):
         raise NotAllowed(
-            f"{host} can be reached from running machines, and no token was set.",
-            hint="Choose one and set it as SOJOURN_TOKEN (or server.token in config.toml).",
+            f"Other machines can reach {host}, and no token is set.",
+            hint="Choose a token and set it as SOJOURN_TOKEN (or server.token in config.toml).",
         )
     return own or secrets.token_urlsafe(32), bool(own)
 
@@ -156,9 +154,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as error:
         raise BadInput(f"{host!r} is not an address of this machine.", hint="Usual is --host 127.0.0.1.") from error
     family, kind, protocol, _, address = found[0]
-    opened = socket.socket(
-        family, kind, protocol
-    )  # the protocol must be TCP explicitly, or Nagle's delay of 40 ms applies
+    opened = socket.socket(family, kind, protocol)  # without the protocol, Nagle's delay of 40 ms applies
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(address)
@@ -183,9 +179,11 @@ def _address(host: str, listening: socket.socket) -> str:
     return f"http://{f'[{name}]' if ':' in name else name}:{listening.getsockname()[1]}"
 
 
-def _announce(settings: Settings, server: Server, own: bool) -> ServerReady:
+def _announce(settings: Settings, server: Server, *, own_token: bool, link: str) -> ServerReady:
+    """Writes server.json; when that fails, the server works and says so."""
+    warning = ""
     try:
         write_server_file(settings.home, server)
     except OSError as error:
-        return ServerReady(server=server, own_token=own, warning=f"{settings.home}/{FILE_NAME}: {error.strerror}.")
-    return ServerReady(server=server, own_token=own)
+        warning = f"{settings.home}/{FILE_NAME}: {error.strerror}."
+    return ServerReady(server=server, own_token=own_token, warning=warning, link=link)

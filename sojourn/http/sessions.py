@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import Field, StrictBool
 
 from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.sessions import Principal, Session, SessionId
@@ -22,8 +22,8 @@ from sojourn.http.dependencies import (
     PrincipalDep,
     ResolvedSession,
     ServiceDep,
+    SessionAnswer,
     StoreDep,
-    etag_header,
     exact_response,
     parse_if_match,
     problem_responses,
@@ -38,10 +38,9 @@ ARCHIVED = {"yes": True, "no": False, "any": None}
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class SessionListParams(BaseModel):
+class SessionListParams(schemas.StrictSchema):
     """Which sessions a list shows, newest activity first."""
 
-    model_config = ConfigDict(extra="forbid")
     text: str = Field(default="", max_length=2048, description="Words of the title.")
     source: list[Name] = Field(default=[], max_length=50)
     tag: list[Name] = Field(default=[], max_length=50, description="All of them must be there.")
@@ -60,9 +59,9 @@ class SessionListParams(BaseModel):
     )
     count: bool = Field(default=False, description="Say how many there are in all, too.")
 
-    def listing(self, asker: Principal) -> Listing:
+    def listing(self, principal: Principal) -> Listing:
         return Listing(
-            principal=asker,
+            principal=principal,
             text=self.text,
             sources=tuple(self.source),
             tags=tuple(self.tag),
@@ -78,10 +77,9 @@ class SessionListParams(BaseModel):
         )
 
 
-class NewSession(BaseModel):
+class NewSession(schemas.StrictSchema):
     """A session to begin."""
 
-    model_config = ConfigDict(extra="forbid")
     title: str | None = Field(default=None, max_length=1000)
     source: str | None = Field(default=None, pattern=SURFACE_PATTERN, description="The surface it begins on; `api`.")
     runtime: str = Field(default="", max_length=200, description="What shall answer; left out: the default.")
@@ -90,10 +88,9 @@ class NewSession(BaseModel):
     cwd: str | None = Field(default=None, max_length=4096)
 
 
-class SessionChanges(BaseModel):
+class SessionChanges(schemas.StrictSchema):
     """What to change; what is left out stays."""
 
-    model_config = ConfigDict(extra="forbid")
     title: str | None = Field(default=None, max_length=1000, description="null takes the title away.")
     tags: list[str] = Field(default=[], max_length=200, description="The whole new set.")
     pinned: StrictBool = False
@@ -103,55 +100,42 @@ class SessionChanges(BaseModel):
     revision: Revision | None = Field(default=None, description="Change only what still has this revision.")
 
     def applied_to(self, session: Session) -> Session:
-        asked: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set - {"revision"}}
-        if "tags" in asked:
-            asked["tags"] = tuple(asked["tags"])
-        return replace(session, **asked)
+        changes: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set - {"revision"}}
+        if "tags" in changes:
+            changes["tags"] = tuple(changes["tags"])
+        return replace(session, **changes)
 
 
-class ForgetOptions(BaseModel):
+class ForgetOptions(schemas.StrictSchema):
     """How far forgetting goes."""
 
-    model_config = ConfigDict(extra="forbid")
     purge_backups: StrictBool = Field(default=False, description="Also remove the copies that hold it.")
 
 
-def session_response(session: Session, response: Response, form: bool) -> schemas.SessionDetail | Response:
-    """One session as an answer."""
-    response.headers.update(etag_header(session))
-    return exact_response(session) if form else schemas.SessionDetail.of(session)
-
-
-@router.get("", summary="List sessions", response_model=schemas.SessionPage, responses=problem_responses(400))
+@router.get("", summary="List sessions", responses=problem_responses(400))
 async def list_sessions(
-    asked: Annotated[SessionListParams, Query()], store: StoreDep, asker: PrincipalDep, form: ExactForm
-) -> schemas.SessionPage | Response:
+    params: Annotated[SessionListParams, Query()], store: StoreDep, principal: PrincipalDep, form: ExactForm
+) -> schemas.SessionPage:
     """`skip` jumps into the list; `next` goes on from where a page ended, whatever happens meanwhile."""
-    listing = asked.listing(asker)
+    listing = params.listing(principal)
     found: Sequence[Session] = await store.find(listing)
-    shown = found[: asked.limit]
-    more = make_cursor(shown[-1].last_active, shown[-1].id) if len(found) > asked.limit else None
-    total = await store.count(listing) if asked.count else None
+    shown = found[: params.limit]
+    more = make_cursor(shown[-1].last_active, shown[-1].id) if len(found) > params.limit else None
+    total = await store.count(listing) if params.count else None
     if form:
-        return exact_response({"sessions": shown, "next": more, "total": total})
+        return exact_response({"sessions": shown, "next": more, "total": total}, schemas.SessionPage)
     return schemas.SessionPage(
         sessions=[schemas.SessionSchema.model_validate(one) for one in shown], next=more, total=total
     )
 
 
-@router.post(
-    "",
-    status_code=201,
-    summary="Begin a session",
-    response_model=schemas.SessionDetail,
-    responses=problem_responses(400, 404, 409),
-)
+@router.post("", status_code=201, summary="Begin a session", responses=problem_responses(400, 404, 409))
 async def create_session(
-    wanted: NewSession, service: ServiceDep, speaker: CallerDep, response: Response, form: ExactForm
-) -> schemas.SessionDetail | Response:
+    wanted: NewSession, service: ServiceDep, caller: CallerDep, response: Response, answer: SessionAnswer
+) -> schemas.SessionDetail:
     """`source` is the surface it begins on, and that drives it."""
     made = await service.open(
-        replace(speaker, surface=wanted.source or speaker.surface),
+        replace(caller, surface=wanted.source or caller.surface),
         title=wanted.title,
         model=wanted.model,
         runtime=wanted.runtime,
@@ -159,41 +143,30 @@ async def create_session(
         parent=SessionId(wanted.parent) if wanted.parent else None,
     )
     response.headers["Location"] = f"/api/sessions/{made.id}"
-    return session_response(made, response, form)
+    return answer(made)
 
 
-@router.get(
-    "/{id}", summary="Show a session", response_model=schemas.SessionDetail, responses=problem_responses(404, 409)
-)
-async def get_session(
-    session: ResolvedSession, response: Response, form: ExactForm
-) -> schemas.SessionDetail | Response:
-    return session_response(session, response, form)
+@router.get("/{id}", summary="Show a session", responses=problem_responses(404, 409))
+async def get_session(session: ResolvedSession, answer: SessionAnswer) -> schemas.SessionDetail:
+    return answer(session)
 
 
-@router.patch(
-    "/{id}",
-    summary="Title, tag, pin or archive",
-    response_model=schemas.SessionDetail,
-    responses=problem_responses(400, 404, 409),
-)
+@router.patch("/{id}", summary="Title, tag, pin or archive", responses=problem_responses(400, 404, 409))
 async def change_session(
     session: ExactSession,
     wanted: SessionChanges,
     store: StoreDep,
-    response: Response,
-    form: ExactForm,
+    answer: SessionAnswer,
     if_match: Annotated[str | None, Header(description="The revision, if it is not in the body.")] = None,
-) -> schemas.SessionDetail | Response:
+) -> schemas.SessionDetail:
     by_header = parse_if_match(if_match)
     if None not in (by_header, wanted.revision) and by_header != wanted.revision:
         raise BadInput("If-Match and `revision` disagree.", hint="Give one of them.")
-    changed = await _change(store, session, wanted, wanted.revision if by_header is None else by_header)
-    return session_response(changed, response, form)
+    return answer(await _change(store, session, wanted, wanted.revision if by_header is None else by_header))
 
 
 async def _change(store: SessionStore, session: Session, wanted: SessionChanges, expected: int | None) -> Session:
-    """Who names a revision is told of a conflict; who does not wants it done, whatever else changed meanwhile."""
+    """Applies the changes. With an expected revision, Conflict if it is another; without, retries on the newest."""
     if expected is not None:
         return await store.change(replace(session, revision=expected), wanted.applied_to(session))
     for _ in range(_RETRIES):

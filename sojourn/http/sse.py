@@ -34,20 +34,19 @@ RETRY_FRAME = b"retry: 1000\n\n"  # milliseconds until a browser that lost the l
 
 def event_frame(recorded: Recorded) -> bytes | None:
     """One of the five events, with its own fields, when it was kept and in which turn. None for a message."""
-    item = recorded.item
-    return None if isinstance(item, Message) else _format(item.name, _encode(recorded, item), recorded.seq)
+    return None if isinstance(recorded.item, Message) else log_frame(recorded)
 
 
 def log_frame(recorded: Recorded) -> bytes:
     """An event, or a row of the transcript under the name `message`."""
     item = recorded.item
     if isinstance(item, Message):
-        return _format("message", schemas.MessageSchema.of(recorded, item).model_dump_json().encode(), recorded.seq)
+        return _format("message", schemas.MessageSchema.of(recorded).model_dump_json().encode(), recorded.seq)
     return _format(item.name, _encode(recorded, item), recorded.seq)
 
 
 def exact_frame(recorded: Recorded) -> bytes:
-    """For a client of ours, see `core.wire`."""
+    """A log entry for our own client, without loss."""
     name, values = encode_recorded(recorded)
     return _format(name, json.dumps(values).encode(), recorded.seq)
 

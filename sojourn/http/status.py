@@ -1,4 +1,4 @@
-"""How things are: health, figures, histories found on this machine, plugins."""
+"""Status: health, figures, histories found on this machine, plugins."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from sojourn import __version__
 from sojourn.core.errors import SojournError
 from sojourn.http import schemas
-from sojourn.http.dependencies import ContextDep, StoreDep
-from sojourn.http.plugin_routes import PluginRoutes
+from sojourn.http.dependencies import ContextDep, PluginRoutesDep, Responses, StoreDep
 from sojourn.ports.app import HasStore
 from sojourn.ports.store import Health
 
 router = APIRouter(tags=["status"])
 _WORKING_STATES = ("healthy", "read-only")
 _HEALTH_TIMEOUT_SECONDS = 5.0  # seconds a health check may take before slow counts as broken
-_UNHEALTHY = {503: {"description": "The store cannot be used now; says why.", "model": schemas.HealthSchema}}
+_UNHEALTHY: Responses = {503: {"description": "The store cannot be used now; says why.", "model": schemas.HealthSchema}}
 
 
 async def check_health(context: HasStore) -> Health:
@@ -47,7 +46,7 @@ async def check_health(context: HasStore) -> Health:
 
 
 @router.head("/healthz", include_in_schema=False)
-@router.get("/healthz", summary="Is it working?", responses={503: _UNHEALTHY[503]})
+@router.get("/healthz", summary="Is it working?", responses=_UNHEALTHY)
 async def healthz(context: ContextDep, response: Response) -> schemas.HealthSchema:
     """Needs no token. 200 when sessions can be read, 503 with the real error and the next step when not. Only
     `/api/health` tells where the store is."""
@@ -65,8 +64,7 @@ def _hide_paths(found: Health, home: Path) -> Health:
 
 
 @router.get("/api/health", summary="Health in detail")
-async def health(context: ContextDep, request: Request) -> schemas.HealthDetail:
-    mounts: PluginRoutes = request.app.state.mounts
+async def health(context: ContextDep, mounts: PluginRoutesDep) -> schemas.HealthDetail:
     known = schemas.HealthSchema.model_validate(await check_health(context))
     failed = [info.name for info in mounts.plugins() if info.problem]
     return schemas.HealthDetail(
@@ -91,6 +89,5 @@ async def sources(context: ContextDep) -> list[schemas.HistorySchema]:
 
 
 @router.get("/api/plugins", summary="Who offers what")
-async def plugins(request: Request) -> list[schemas.PluginSchema]:
-    mounts: PluginRoutes = request.app.state.mounts
+async def plugins(mounts: PluginRoutesDep) -> list[schemas.PluginSchema]:
     return mounts.plugins()

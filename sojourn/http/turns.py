@@ -1,35 +1,84 @@
-"""Talking: start a turn, and talk to one that runs. A turn goes on whoever hangs up; stopping is said."""
+"""Turns: start, steer, approve, stop, undo. Closing a connection stops nothing."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import base64
+import binascii
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Header, Path
+from pydantic import BaseModel, Field, StrictBool
 
-from sojourn.core.errors import NotFound
+from sojourn.core.attachments import Attachment
+from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.sessions import SessionId, TurnId
-from sojourn.http import schemas
-from sojourn.http.activity import ActivityDep
 from sojourn.http.dependencies import (
+    ActivityDep,
     CallerDep,
-    ExactForm,
     ExactId,
     ExactSession,
     ServiceDep,
+    SessionAnswer,
     StoreDep,
     problem_responses,
 )
-from sojourn.http.sessions import session_response
-from sojourn.http.turn_body import Key, TurnBody
+from sojourn.http.schemas import SessionDetail, StrictSchema
+from sojourn.ports.service import Service, TurnRequest
+from sojourn.ports.store import BlobStore
 from sojourn.ports.tool import Reply
 
-router = APIRouter(prefix="/api/sessions/{id}", tags=["turns"])
+router = APIRouter(prefix="/api/sessions/{id}", tags=["turns"], responses=problem_responses(404, 409))
 RUNNING = "running"
+Word = Annotated[str, Field(max_length=200)]
+Key = Annotated[
+    str | None,
+    Header(max_length=200, description="The same key in one session starts one turn, however often it is sent."),
+]
 TurnName = Annotated[
     str, Path(pattern="^(running|t_[0-9a-f]{16})$", description="A turn's id, or `running` for the one that runs.")
 ]
 TURN_FAULTS = problem_responses(400, 402, 404, 409, 429, 501, 502, 504)
+
+
+class AttachmentBody(StrictSchema):
+    """A file that goes with what is said: one that was uploaded to this session (`hash`), or its bytes (`data`)."""
+
+    hash: str | None = Field(default=None, pattern="^[0-9a-f]{64}$", description="SHA-256 of its bytes.")
+    data: str | None = Field(default=None, description="The bytes themselves, in base64.")
+    media_type: str = Field(default="", max_length=201, description="For example image/png.")
+    name: str = Field(default="", max_length=255)
+
+
+class TurnBody(StrictSchema):
+    """Something to say. What is left out is as the session has it, or the default."""
+
+    message: str = Field(max_length=2_000_000)
+    runtime: Word = ""
+    model: Word = ""
+    template: Word = Field(default="", description="A template's name; `none` for none.")
+    attachments: list[AttachmentBody] = Field(default=[], max_length=50)
+    drop: list[Word] = Field(default=[], max_length=50, description="Context sources or templates that are not wanted.")
+    cwd: str = Field(default="", max_length=4096)
+    when_busy: Literal["refuse", "wait"] = Field(default="refuse", description="`wait` queues behind a running turn.")
+    internal: StrictBool = Field(default=False, description="An announcement, not a person's words.")
+
+    def require_content(self) -> None:
+        if not self.message.strip() and not self.attachments:
+            raise BadInput("There is nothing to say.", hint="`message` needs at least one letter, or an attachment.")
+
+    async def to_request(self, session: SessionId, key: str | None, service: Service, blobs: BlobStore) -> TurnRequest:
+        attached = [await _to_attachment(one, session, service, blobs) for one in self.attachments]
+        return TurnRequest(
+            text=self.message,
+            attachments=tuple(attached),
+            runtime=self.runtime,
+            model=self.model,
+            template=self.template,
+            drop=tuple(self.drop),
+            key=key or "",
+            internal=self.internal,
+            cwd=self.cwd,
+        )
 
 
 class TurnStarted(BaseModel):
@@ -52,19 +101,17 @@ class StopResult(BaseModel):
     stopped: bool
 
 
-class ApprovalBody(BaseModel):
+class ApprovalBody(StrictSchema):
     """What a person chose when a turn asked (`progress`, stage `approval`)."""
 
-    model_config = ConfigDict(extra="forbid")
     question: str = Field(min_length=1, max_length=200, description="The id of the question.")
     choice: str = Field(min_length=1, max_length=50, description="One of its choices: once, session, always, deny.")
     why: str = Field(default="", max_length=2000)
 
 
-class SteerBody(BaseModel):
+class SteerBody(StrictSchema):
     """Something to tell a running turn."""
 
-    model_config = ConfigDict(extra="forbid")
     text: str = Field(min_length=1, max_length=100_000)
 
 
@@ -80,57 +127,72 @@ async def say(
     wanted: TurnBody,
     service: ServiceDep,
     store: StoreDep,
-    speaker: CallerDep,
+    caller: CallerDep,
     activity: ActivityDep,
     idempotency_key: Key = None,
 ) -> TurnStarted:
     """What was said is kept when this answers; the turn runs on by itself."""
-    wanted.must_say_something()
+    wanted.require_content()
     request = await wanted.to_request(session.id, idempotency_key, service, store)
-    turn = await service.say(session.id, request, speaker, when_busy=wanted.when_busy)
-    activity.started(turn.session)
+    turn = await service.say(session.id, request, caller, when_busy=wanted.when_busy)
+    activity.add_session(turn.session)
     return TurnStarted(turn_id=turn.id, session_id=turn.session, after=turn.after)
 
 
-@router.get("/turns/running", summary="Which turn runs", responses=problem_responses(404, 409))
+@router.get("/turns/running", summary="Which turn runs")
 async def running(session: ExactSession, service: ServiceDep) -> RunningTurn:
     return RunningTurn(turn_id=await service.running(session.id))
 
 
-@router.post("/turns/{turn}/stop", summary="Stop a turn", responses=problem_responses(404, 409))
-async def stop(session: ExactSession, turn: TurnName, service: ServiceDep, speaker: CallerDep) -> StopResult:
+@router.post("/turns/{turn}/stop", summary="Stop a turn")
+async def stop(session: ExactSession, turn: TurnName, service: ServiceDep, caller: CallerDep) -> StopResult:
     """Asks it to stop, wherever it runs. One that is over already is no mistake: `stopped` is false."""
     wanted = None if turn == RUNNING else TurnId(turn)
-    return StopResult(stopped=await service.stop(session.id, speaker, turn=wanted))
+    return StopResult(stopped=await service.stop(session.id, caller, turn=wanted))
 
 
-@router.post(
-    "/turns/{turn}/approval", status_code=204, summary="Answer a question", responses=problem_responses(400, 404, 409)
-)
-async def approve(id: ExactId, turn: TurnName, answer: ApprovalBody, service: ServiceDep, speaker: CallerDep) -> None:
+@router.post("/turns/{turn}/approval", status_code=204, summary="Answer a question", responses=problem_responses(400))
+async def approve(id: ExactId, turn: TurnName, answer: ApprovalBody, service: ServiceDep, caller: CallerDep) -> None:
     """Only the owner may; who asked and whose session it is makes no difference."""
     session = SessionId(id)
     if turn != RUNNING and turn != await service.running(session):
         raise NotFound(f"Turn {turn} is over or never was.", hint="`/turns/running` says which one runs.")
-    reply = Reply(choice=answer.choice, by=speaker.name or speaker.holder, why=answer.why)
-    await service.answer(session, answer.question, reply, speaker)
+    reply = Reply(choice=answer.choice, by=caller.name or caller.holder, why=answer.why)
+    await service.answer(session, answer.question, reply, caller)
 
 
-@router.post(
-    "/steer", status_code=204, summary="Tell a running turn something", responses=problem_responses(400, 404, 409)
-)
-async def steer(session: ExactSession, what: SteerBody, service: ServiceDep, speaker: CallerDep) -> None:
-    await service.steer(session.id, what.text, speaker)
+@router.post("/steer", status_code=204, summary="Tell a running turn something", responses=problem_responses(400))
+async def steer(session: ExactSession, what: SteerBody, service: ServiceDep, caller: CallerDep) -> None:
+    await service.steer(session.id, what.text, caller)
 
 
-@router.post("/take", summary="Take over", response_model=schemas.SessionDetail, responses=problem_responses(404, 409))
-async def take(
-    session: ExactSession, service: ServiceDep, speaker: CallerDep, response: Response, form: ExactForm
-) -> schemas.SessionDetail | Response:
+@router.post("/take", summary="Take over")
+async def take(session: ExactSession, service: ServiceDep, caller: CallerDep, answer: SessionAnswer) -> SessionDetail:
     """The calling surface becomes the driver."""
-    return session_response(await service.take_over(session.id, speaker), response, form)
+    return answer(await service.take_over(session.id, caller))
 
 
-@router.post("/undo", summary="Hide the last request and its answer", responses=problem_responses(404, 409))
-async def undo(session: ExactSession, service: ServiceDep, speaker: CallerDep) -> UndoResult:
-    return UndoResult(hidden=await service.undo(session.id, speaker))
+@router.post("/undo", summary="Hide the last request and its answer")
+async def undo(session: ExactSession, service: ServiceDep, caller: CallerDep) -> UndoResult:
+    return UndoResult(hidden=await service.undo(session.id, caller))
+
+
+async def _to_attachment(wanted: AttachmentBody, session: SessionId, service: Service, blobs: BlobStore) -> Attachment:
+    if (wanted.hash is None) == (wanted.data is None):
+        raise BadInput("An attachment has either `hash` or `data`.", hint="Upload it first, or send it as base64.")
+    if wanted.hash is not None:
+        data, kind = await blobs.get_blob(session, wanted.hash)
+        return Attachment(hash=wanted.hash, media_type=kind, name=wanted.name, size=len(data))
+    return await service.attach(
+        session,
+        decode_base64(wanted.data or ""),
+        media_type=wanted.media_type or "application/octet-stream",
+        name=wanted.name,
+    )
+
+
+def decode_base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise BadInput(f"An attachment is not base64: {error}.", hint="Encode its bytes with base64.") from error

@@ -12,7 +12,8 @@ from typing import Any
 from sojourn.core.errors import SourceUnreadable
 from sojourn.core.messages import Message
 from sojourn.core.sessions import DETAIL_FIELDS, Session
-from sojourn.importers.sqlite_reader import ForeignDb, list_columns, list_tables
+from sojourn.importers.hermes_history import is_json
+from sojourn.importers.sqlite_reader import ForeignDb, list_columns, list_tables, query_rows
 from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
 from sojourn.ports.plugin import Plugin
 from sojourn.text.escape import from_bytes
@@ -67,38 +68,28 @@ class HermesReader:
 
 
 def _read_transcript(db: sqlite3.Connection, native: str) -> Transcript:
-    cursor = db.execute("SELECT * FROM sessions WHERE id = ?", (native,))
-    row = cursor.fetchone()
-    if row is None:
+    session = next(query_rows(db, "SELECT * FROM sessions WHERE id = ?", native), None)
+    if session is None:
         raise SourceUnreadable(f"Session {native} is gone from the history.", hint="It was deleted while we read.")
-    session = {name[0]: value for name, value in zip(cursor.description, row, strict=True)}
     fields = {name: _to_field(name, value) for name, value in session.items() if name in _SESSION_FIELDS}
     rest = {name: _to_text(v) for name, v in session.items() if name not in _SESSION_FIELDS and v is not None}
-    there = list_tables(db)
-    if session.get("system_prompt_hash") and "system_prompts" in there:
-        found = db.execute(
-            "SELECT prompt FROM system_prompts WHERE hash = ?", (session["system_prompt_hash"],)
-        ).fetchone()
-        fields["system_prompt"] = _to_text(found[0]) if found else None
-    fields["usage"] = _read_usage(db, native) if "session_model_usage" in there else ()
+    tables = list_tables(db)
+    if session.get("system_prompt_hash") and "system_prompts" in tables:
+        prompts = query_rows(db, "SELECT prompt FROM system_prompts WHERE hash = ?", session["system_prompt_hash"])
+        fields["system_prompt"] = _to_text(next((row["prompt"] for row in prompts), None))
+    fields["usage"] = _read_usage(db, native) if "session_model_usage" in tables else ()
     fields["extra"] = json.dumps(rest, ensure_ascii=False) if rest else None
     fields["pinned"] = int(bool(session.get("pinned")))
-    return Transcript(native_id=native, fields=fields, messages=_read_messages(db, native))
-
-
-def _read_messages(db: sqlite3.Connection, native: str) -> list[Message]:
-    cursor = db.execute("SELECT * FROM messages WHERE session_id = ? ORDER BY id", (native,))
-    names = [column[0] for column in cursor.description]
-    return [_to_message(dict(zip(names, row, strict=True))) for row in cursor]
+    rows = query_rows(db, "SELECT * FROM messages WHERE session_id = ? ORDER BY id", native)
+    return Transcript(native_id=native, fields=fields, messages=[_to_message(row) for row in rows])
 
 
 def _to_message(row: dict[str, Any]) -> Message:
     texts = {name: _to_text(row.get(name)) for name in _TEXTS}
-    content = texts["content"]
-    structured = False
-    if content is not None and content.startswith(_STRUCTURED):
-        structured = _is_json(content[len(_STRUCTURED) :])
-        texts["content"] = content[len(_STRUCTURED) :] if structured else content
+    content = texts["content"] or ""
+    structured = content.startswith(_STRUCTURED) and is_json(content.removeprefix(_STRUCTURED))
+    if structured:
+        texts["content"] = content.removeprefix(_STRUCTURED)
     rest = {name: _to_text(value) for name, value in row.items() if name not in _KNOWN and value is not None}
     timestamp, tokens, active = row.get("timestamp"), row.get("token_count"), row.get("active")
     return Message(
@@ -116,9 +107,7 @@ def _to_message(row: dict[str, Any]) -> Message:
 
 
 def _read_usage(db: sqlite3.Connection, native: str) -> tuple[dict[str, Any], ...]:
-    cursor = db.execute("SELECT * FROM session_model_usage WHERE session_id = ?", (native,))
-    names = [column[0] for column in cursor.description]
-    rows = (dict(zip(names, row, strict=True)) for row in cursor)
+    rows = query_rows(db, "SELECT * FROM session_model_usage WHERE session_id = ?", native)
     return tuple({name: _to_text(v) if isinstance(v, bytes) else v for name, v in row.items()} for row in rows)
 
 
@@ -137,14 +126,6 @@ def _to_field(name: str, value: Any) -> Any:
     return value
 
 
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
-
-
 class HermesImporter:
     """Imports sessions of Hermes."""
 
@@ -152,12 +133,13 @@ class HermesImporter:
 
     def find(self, user_home: Path, environment: Mapping[str, str]) -> list[FoundHistory]:
         home = Path(environment["HERMES_HOME"]) if environment.get("HERMES_HOME") else user_home / ".hermes"
-        own = self._inspect(home / _FILE)
-        return [*([own] if own else []), *self.profiles(home)]
+        return [*self._inspect_all([home]), *self.profiles(home)]
 
     def profiles(self, home: Path) -> list[FoundHistory]:
-        places = sorted((home / "profiles").glob("*")) if (home / "profiles").is_dir() else []
-        return [found for place in places if (found := self._inspect(place / _FILE))]
+        return self._inspect_all(sorted((home / "profiles").glob("*")))
+
+    def _inspect_all(self, homes: list[Path]) -> list[FoundHistory]:
+        return [found for home in homes if (found := self._inspect(home / _FILE))]
 
     def claims(self, path: Path) -> FoundHistory | None:
         return self._inspect(path / _FILE if path.is_dir() else path)
@@ -171,11 +153,8 @@ class HermesImporter:
         try:
             version, sessions = db.query(_read_version)
         except SourceUnreadable as error:
-            return (
-                FoundHistory(source=self.name, home=home, bytes=size, problem=str(error))
-                if path.name == _FILE
-                else None
-            )
+            unreadable = FoundHistory(source=self.name, home=home, bytes=size, problem=str(error))
+            return unreadable if path.name == _FILE else None
         finally:
             db.close()
         if not version:

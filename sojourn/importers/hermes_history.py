@@ -6,7 +6,6 @@ import json
 import sqlite3
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -74,11 +73,15 @@ class HermesHistory:
 
     def messages(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawMessage]]]:
         for session in sessions:
-            yield session, self._query(partial(_read_messages, session))
+            yield session, self._read_rows(session, lambda queries: queries.messages)
 
     def exchanges(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawExchange]]]:
         for session in sessions:
-            yield session, self._query(partial(_read_exchanges, session))
+            yield session, self._read_rows(session, lambda queries: queries.exchanges)
+
+    def _read_rows(self, session: str, choose_query: Callable[[_Queries], str]) -> list[Any]:
+        rows = self._query(lambda db, queries: db.execute(choose_query(queries), (session,)).fetchall())
+        return [_decode_odd(row) if row[3] or (row[2] and not row[2][0]) else row for row in rows]
 
     def previews(self, sessions: Sequence[str]) -> dict[str, str]:
         return self._query(lambda db, queries: _read_previews(db, queries, sessions))
@@ -107,16 +110,6 @@ class HermesHistory:
             return self._file.query(ask_current_file)
         except DamagedDatabase as error:
             raise StoreCorrupt(str(error), hint="Hermes repairs it when it opens it.") from error
-
-
-def _read_messages(session: str, db: sqlite3.Connection, queries: _Queries) -> list[RawMessage]:
-    rows: list[RawMessage] = db.execute(queries.messages, (session,)).fetchall()
-    return [_decode_odd(row) if row[3] or (row[2] and not row[2][0]) else row for row in rows]
-
-
-def _read_exchanges(session: str, db: sqlite3.Connection, queries: _Queries) -> list[RawExchange]:
-    rows = db.execute(queries.exchanges, (session,)).fetchall()
-    return [(*_decode_odd(row[:6]), *row[6:]) if row[3] or (row[2] and not row[2][0]) else row for row in rows]
 
 
 def _build_queries(db: sqlite3.Connection) -> _Queries:
@@ -153,21 +146,21 @@ def _read_previews(db: sqlite3.Connection, ask: _Queries, sessions: Sequence[str
 # -- decoding ----------------------------------------------------------------
 
 
-def _decode_odd(row: tuple[Any, ...]) -> RawMessage:
+def _decode_odd(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """A row whose content is not plain text: marked JSON, a number, or bytes (which Hermes shows as Python does)."""
-    number, role, content, is_no_text, tool_calls, tool_name = row
-    is_json = False
+    number, role, content, is_no_text, *rest = row
+    structured = False
     if is_no_text:
         content = (str(content) if isinstance(content, bytes) else json.dumps(content)).encode()
     elif content.startswith(_STRUCTURED):
-        is_json = _is_json(content[len(_STRUCTURED) :])
-        content = content[len(_STRUCTURED) :] if is_json else content
-    return number, role, content, is_json, tool_calls, tool_name
+        structured = is_json(content.removeprefix(_STRUCTURED))
+        content = content.removeprefix(_STRUCTURED) if structured else content
+    return number, role, content, structured, *rest
 
 
-def _is_json(content: bytes) -> bool:
+def is_json(content: str | bytes) -> bool:
     try:
-        json.loads(content.decode())
+        json.loads(content if isinstance(content, str) else content.decode())
     except ValueError:
         return False
     except RecursionError:  # nested too deeply for Python: the scan reports it

@@ -17,9 +17,9 @@ _BATCH_SESSIONS = 50
 FORGOTTEN = "it was forgotten here"
 
 
-@dataclass(slots=True)
+@dataclass
 class _Counts:
-    """The counts of a running import."""
+    """The counts of a running import, named as in its report."""
 
     found: int = 0
     imported: int = 0
@@ -67,9 +67,14 @@ async def import_history(
                 counts.skipped += [(one.native_id, FORGOTTEN) for one in todo if one.native_id in forgotten]
                 todo = [one for one in todo if one.native_id not in forgotten]
                 if dry_run:
-                    counts.imported = len(todo)
-                else:
-                    await _import_sessions(store, source.name, home, reader, todo, principal, counts, progress)
+                    counts.imported, todo = len(todo), []
+                done = 0
+                for batch, read in _batches(reader, todo, counts):
+                    for one in await store.ingest(source.name, home, batch, principal=principal):
+                        counts.add(one)
+                    done += read
+                    if progress:
+                        progress("importing sessions", done, len(todo))
         except SourceUnreadable as error:
             problem = str(error)
     if not dry_run and (counts.imported or counts.updated):
@@ -77,14 +82,7 @@ async def import_history(
     return ImportReport(
         source=source.name,
         home=home,
-        found=counts.found,
-        imported=counts.imported,
-        updated=counts.updated,
-        unchanged=counts.unchanged,
-        skipped=tuple(counts.skipped),
-        new_messages=counts.new_messages,
-        removed_upstream=counts.removed_upstream,
-        notes=tuple(counts.notes),
+        **vars(counts) | {"skipped": tuple(counts.skipped), "notes": tuple(counts.notes)},
         problem=problem,
         dry_run=dry_run,
         seconds=time.monotonic() - begun,
@@ -102,25 +100,6 @@ def _select_changed(listed: list[SessionEntry], known: dict[str, str], counts: _
         else:
             todo.append(one)
     return todo
-
-
-async def _import_sessions(
-    store: Ingest,
-    source: str,
-    home: str,
-    reader: HistoryReader,
-    todo: list[SessionEntry],
-    principal: Principal,
-    counts: _Counts,
-    progress: Progress | None,
-) -> None:
-    done = 0
-    for batch, read in _batches(reader, todo, counts):
-        for one in await store.ingest(source, home, batch, principal=principal):
-            counts.add(one)
-        done += read
-        if progress:
-            progress("importing sessions", done, len(todo))
 
 
 def _batches(

@@ -10,11 +10,10 @@ import gzip
 import json
 import sys
 import zlib
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from sojourn.core.errors import SourceUnreadable
 from sojourn.text.escape import from_bytes
@@ -24,6 +23,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".zst": zstd.open}
 _READ_ERRORS: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, zstd.ZstdError)
 
 
@@ -60,7 +60,7 @@ class JsonLinesFile:
     def _read_lines(self) -> Iterator[bytes]:
         has_begun = False
         try:
-            with open_lines(self.path) as file:
+            with _OPENERS.get(self.path.suffix, open)(self.path, "rb") as file:
                 for raw in file:
                     has_begun = True
                     yield raw
@@ -93,12 +93,3 @@ def parse_object(text: str | bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def open_lines(path: Path) -> AbstractContextManager[Iterator[bytes]]:
-    """Opens a file for reading its decompressed bytes line by line."""
-    if path.suffix == ".gz":
-        return cast("AbstractContextManager[Iterator[bytes]]", gzip.open(path, "rb"))
-    if path.suffix == ".zst":
-        return cast("AbstractContextManager[Iterator[bytes]]", zstd.open(path, "rb"))
-    return path.open("rb")

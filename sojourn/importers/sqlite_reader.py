@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -36,7 +36,7 @@ class ForeignDb:
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
         self._copy: tempfile.TemporaryDirectory[str] | None = None
-        self._seen: tuple[int, ...] | None = None  # the file as it was when it was opened
+        self.seen: tuple[int, ...] | None = None  # the file as it was when it was opened
         self._log: Path | None = None  # its write-ahead log, if the connection does not see new commits
         self.opened = 0  # number of times the file was opened; the schema may differ each time
 
@@ -48,13 +48,9 @@ class ForeignDb:
         self._reset()
 
     @property
-    def seen(self) -> tuple[int, ...] | None:
-        return self._seen
-
-    @property
     def identity(self) -> tuple[int, ...] | None:
         """Device and inode of the file; None before it is opened."""
-        return self._seen[:2] if self._seen else None
+        return self.seen[:2] if self.seen else None
 
     def query(self, ask: Callable[[sqlite3.Connection], T]) -> T:
         """Runs `ask` until the file did not change meanwhile, so that the answer is consistent."""
@@ -79,7 +75,7 @@ class ForeignDb:
             if self._copy is not None:
                 self._copy.cleanup()
                 self._copied_to = None
-            self._db = self._copy = self._seen = self._log = None
+            self._db = self._copy = self.seen = self._log = None
 
     def _connection(self) -> sqlite3.Connection:
         if not self._is_unchanged():
@@ -91,7 +87,7 @@ class ForeignDb:
 
     def _is_unchanged(self) -> bool:
         """Whether the file is still the one that was opened."""
-        return self._seen is None or self._seen == _read_state(self.path, self._log)
+        return self.seen is None or self.seen == _read_state(self.path, self._log)
 
     def _open(self) -> sqlite3.Connection:
         if self._copied_to is not None:  # made by the process that pickled this object
@@ -102,7 +98,7 @@ class ForeignDb:
         log = real.with_name(real.name + "-wal")
         is_quiet = not log.exists() and _is_wal_database(real)
         self._log = log if is_quiet else None
-        self._seen = _read_state(self.path, self._log)
+        self.seen = _read_state(self.path, self._log)
         try:
             return self._connect(real, "mode=ro&immutable=1" if is_quiet else "mode=ro")
         except sqlite3.DatabaseError as error:
@@ -111,7 +107,7 @@ class ForeignDb:
         return self._open_copy(real, log)
 
     def _open_copy(self, real: Path, log: Path) -> sqlite3.Connection:
-        self._log, self._seen = log, _read_state(self.path, log)
+        self._log, self.seen = log, _read_state(self.path, log)
         self._copy = tempfile.TemporaryDirectory(prefix="sojourn-foreign-")
         copy = Path(self._copy.name) / real.name
         shutil.copyfile(real, copy)
@@ -160,40 +156,38 @@ def list_tables(db: sqlite3.Connection) -> set[str]:
     }
 
 
+def query_rows(db: sqlite3.Connection, query: str, *values: Any) -> Iterator[dict[str, Any]]:
+    """The rows of a query, each by column name."""
+    cursor = db.execute(query, values)
+    names = [str(column[0]) for column in cursor.description]
+    for row in cursor:
+        yield dict(zip(names, row, strict=True))
+
+
 def _decode_name(raw: bytes | str) -> str:
     return raw.decode() if isinstance(raw, bytes) else raw
 
 
-class OpenFiles:
-    """Reads single bytes of database files and keeps each file open for as long as it exists.
-
-    Closing *any* descriptor of a file releases all POSIX locks this process holds on it, including those of SQLite's
-    own connections: another program could then checkpoint or truncate the log while they read.
-    """
-
-    def __init__(self) -> None:
-        self._descriptors: dict[tuple[int, int], int] = {}
-
-    def read(self, path: Path, size: int, offset: int) -> bytes:
-        found = path.stat()
-        descriptor = self._descriptors.get((found.st_dev, found.st_ino))
-        return os.pread(self._open(path) if descriptor is None else descriptor, size, offset)
-
-    def _open(self, path: Path) -> int:
-        for identity, one in list(self._descriptors.items()):
-            if not os.fstat(one).st_nlink and self._descriptors.pop(identity, None) is not None:
-                os.close(one)  # the file was deleted: no lock on it matters
-        descriptor = os.open(path, os.O_RDONLY)
-        found = os.fstat(descriptor)
-        self._descriptors[found.st_dev, found.st_ino] = descriptor
-        return descriptor
-
-
-open_files = OpenFiles()  # one per process, because POSIX locks belong to the process
+# The files opened by `_is_wal_database`, by device and inode; each stays open for as long as it exists. Closing *any*
+# descriptor of a file releases all POSIX locks this process holds on it, including those of SQLite's own connections:
+# another program could then checkpoint or truncate the log while they read.
+_descriptors: dict[tuple[int, int], int] = {}
 
 
 def _is_wal_database(path: Path) -> bool:
-    return open_files.read(path, 2, 18) == b"\x02\x02"
+    found = path.stat()
+    descriptor = _descriptors.get((found.st_dev, found.st_ino))
+    return os.pread(_open_forever(path) if descriptor is None else descriptor, 2, 18) == b"\x02\x02"
+
+
+def _open_forever(path: Path) -> int:
+    for identity, one in list(_descriptors.items()):
+        if not os.fstat(one).st_nlink and _descriptors.pop(identity, None) is not None:
+            os.close(one)  # the file was deleted: no lock on it matters
+    descriptor = os.open(path, os.O_RDONLY)
+    found = os.fstat(descriptor)
+    _descriptors[found.st_dev, found.st_ino] = descriptor
+    return descriptor
 
 
 def _read_state(path: Path, log: Path | None) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Builds the transcript of a foreign session, and converts values that foreign records have in common."""
+"""Builds the transcript of a foreign session with its usage, and converts values that foreign records share."""
 
 from __future__ import annotations
 
@@ -9,9 +9,39 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sojourn.core.messages import Message, ToolCall, dump_calls
+from sojourn.importers.jsonl import JsonLinesFile
+from sojourn.ports.importer import Transcript
 
 _MAX_SECONDS = 1e11  # a larger number is a time in milliseconds
 _TITLE_CHARACTERS = 80
+_MAX_TOKENS = 2**53  # larger numbers are not exact in JSON
+_TOKEN_FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+
+
+class ImportedUsage:
+    """Sums token counts as the store defines them: tokens read from a cache are not input tokens."""
+
+    def __init__(self) -> None:
+        self._models: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def add(self, model: str, *, provider: str = "", cost: float | None = None, **tokens: Any) -> None:
+        """Adds one answer of a model."""
+        blank = dict.fromkeys((*_TOKEN_FIELDS, "api_call_count"), 0)
+        row = self._models.setdefault((model, provider), {"model": model, "billing_provider": provider, **blank})
+        row["api_call_count"] += 1
+        for name in _TOKEN_FIELDS:
+            row[name] += to_count(tokens.get(name))
+        if cost is not None:
+            row["estimated_cost_usd"] = row.get("estimated_cost_usd", 0.0) + cost
+
+    def fields(self) -> dict[str, Any]:
+        """The columns of the session and `usage`, its rows per model; empty if nothing was added."""
+        rows = list(self._models.values())
+        if not rows:
+            return {}
+        sums = {name: sum(row[name] for row in rows) for name in (*_TOKEN_FIELDS, "api_call_count")}
+        costs = [row["estimated_cost_usd"] for row in rows if "estimated_cost_usd" in row]
+        return {**sums, "usage": rows} | ({"estimated_cost_usd": sum(costs)} if costs else {})
 
 
 class TranscriptBuilder:
@@ -25,29 +55,27 @@ class TranscriptBuilder:
         self.messages: list[Message] = []
         self.records: list[tuple[str, str]] = []
         self.warnings: list[str] = []
+        self.usage = ImportedUsage()
         self.clock = start  # the time of the latest message, for records without a time
         self._native_ids: set[str] = set()
         self._tools: dict[str, str] = {}
 
-    def add(self, message: Message, calls: Sequence[ToolCall] = ()) -> None:
-        """Appends a message. A tool result gets the name of the tool that was called."""
-        self.clock = message.timestamp or self.clock
+    def add(
+        self, role: str, native_id: str, timestamp: float, *, calls: Sequence[ToolCall] = (), **fields: Any
+    ) -> None:
+        """Appends a message with these fields. A tool result gets the name of the tool that was called."""
+        self.clock = timestamp or self.clock
         if calls:
             self._tools.update((call.id, call.name) for call in calls)
-            message = replace(message, tool_calls=dump_calls(calls))
-        if message.role == "tool" and not message.tool_name:
-            message = replace(message, tool_name=self._tools.get(message.tool_call_id or ""))
-        self.messages.append(
-            replace(message, native_id=self._make_unique_id(message.native_id or ""), timestamp=self.clock)
-        )
-
-    def _make_unique_id(self, native: str) -> str:
-        number, own = 1, native
-        while own in self._native_ids:
+            fields["tool_calls"] = dump_calls(calls)
+        if role == "tool":
+            fields["tool_name"] = self._tools.get(fields.get("tool_call_id") or "")
+        number, unique_id = 1, native_id
+        while unique_id in self._native_ids:
             number += 1
-            own = f"{native}#{number}"
-        self._native_ids.add(own)
-        return own
+            unique_id = f"{native_id}#{number}"
+        self._native_ids.add(unique_id)
+        self.messages.append(Message(role=role, native_id=unique_id, timestamp=self.clock, **fields))
 
     def add_record(self, kind: str, text: str) -> None:
         """Stores a record that is not a message, unchanged."""
@@ -64,6 +92,21 @@ class TranscriptBuilder:
         """Marks the messages from index `start` on as undone by the person."""
         undone = (replace(message, active=False, compacted=False) for message in self.messages[start:])
         self.messages = [*self.messages[:start], *undone]
+
+    def build(self, native_id: str, fields: Mapping[str, Any], file: JsonLinesFile | None = None) -> Transcript:
+        """Returns the transcript; `fields` are completed by the usage, and `file` adds its unreadable lines."""
+        return Transcript(
+            native_id=native_id,
+            fields={**fields, **self.usage.fields()},
+            messages=self.messages,
+            records=[*self.records, *(file.unreadable if file else ())],
+            warnings=(*(file.warnings if file else ()), *self.warnings),
+        )
+
+
+def to_count(value: Any) -> int:
+    """A token count; 0 if the value is missing or implausible."""
+    return int(value) if isinstance(value, int | float) and 0 <= value < _MAX_TOKENS else 0
 
 
 def to_seconds(moment: Any) -> float:

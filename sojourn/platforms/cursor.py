@@ -15,7 +15,7 @@ _MAX_RECENT_IDS = 200  # ids and chats
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedCursor:
     """Position in a network's own time scale, and the ids received around it: chats may deliver out of order.
-    Messages older than `began` are ignored."""
+    Messages older than `started` are ignored."""
 
     started: int
     at: int
@@ -23,7 +23,7 @@ class ReceivedCursor:
     places: tuple[str, ...] = ()  # chats with earlier messages, where the network does not list them
 
     def since(self, overlap: int) -> int:
-        """Start of the backfill, overlapping by `around`."""
+        """Start of the backfill, `overlap` before the position."""
         return max(self.started, self.at - overlap)
 
     def advance(self, id: str, at: int) -> ReceivedCursor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -12,46 +12,33 @@ from websockets.exceptions import WebSocketException
 
 from sojourn.core.errors import PlatformDown
 
-_MAX_MESSAGE_BYTES = 16 * 1024 * 1024  # bytes of one message
+_MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
 
 class JsonSocket:
     """One open connection."""
 
-    def __init__(self, label: str, connection: ClientConnection) -> None:
-        self._label, self._connection = label, connection
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
 
     async def send(self, message: Mapping[str, Any]) -> None:
-        try:
-            await self._connection.send(json.dumps(message))
-        except (WebSocketException, OSError) as error:
-            raise _to_platform_down(self._label, error) from error
+        await self._connection.send(json.dumps(message))
 
     async def receive(self) -> dict[str, Any]:
         """Returns the next object; other frames are ignored."""
         while True:
-            try:
-                message = json.loads(await self._connection.recv())
-            except ValueError:
-                continue
-            except (WebSocketException, OSError) as error:
-                raise _to_platform_down(self._label, error) from error
-            if isinstance(message, dict):
-                return message
+            frame = await self._connection.recv()
+            with suppress(ValueError):
+                message = json.loads(frame)
+                if isinstance(message, dict):
+                    return message
 
 
 @asynccontextmanager
 async def open_socket(label: str, url: str) -> AsyncGenerator[JsonSocket, None]:
-    """Opens a WebSocket; `url` starts with http or https."""
+    """Opens a WebSocket; `url` starts with http or https. PlatformDown when it cannot be opened, or is lost."""
     try:
-        connection = await connect("ws" + url.removeprefix("http"), max_size=_MAX_MESSAGE_BYTES, close_timeout=1)
+        async with connect("ws" + url.removeprefix("http"), max_size=_MAX_MESSAGE_BYTES, close_timeout=1) as connection:
+            yield JsonSocket(connection)
     except (WebSocketException, OSError, TimeoutError) as error:
-        raise _to_platform_down(label, error) from error
-    try:
-        yield JsonSocket(label, connection)
-    finally:
-        await connection.close()
-
-
-def _to_platform_down(label: str, error: Exception) -> PlatformDown:
-    return PlatformDown(f"The connection to {label} is down: {str(error) or type(error).__name__}.")
+        raise PlatformDown(f"The connection to {label} is down: {str(error) or type(error).__name__}.") from error

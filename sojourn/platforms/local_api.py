@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path
 from starlette.responses import StreamingResponse
 
 from sojourn.core.places import Sender
-from sojourn.platforms.rooms import Rooms, parse_room_name
-from sojourn.platforms.rooms_api import ButtonPressBody, RoomMessageBody, is_in, to_json, to_sse_frames
+from sojourn.platforms import rooms_api
+from sojourn.platforms.rooms import Rooms
 from sojourn.ports.app import Shared
 
 Room = Annotated[str, Path(max_length=300, description="Its name; one for several people starts with #.")]
-Number = Annotated[int, Path(ge=1, le=10**12, description="The message's number in the room.")]
-After = Annotated[int, Query(ge=0, le=10**12, description="Only messages with a higher number.")]
-Thread = Annotated[str | None, Query(max_length=20, description="Only this thread; empty: only the room itself.")]
-_FAULTS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "The room name is not valid."},
-    404: {"description": "The thread, message or button does not exist."},
-}
 
 
 def router(app: Shared) -> APIRouter:
@@ -29,29 +22,27 @@ def router(app: Shared) -> APIRouter:
     async def rooms() -> dict[str, list[str]]:
         return {"rooms": await app.shared(Rooms).list_names()}
 
-    @api.post("/rooms/{room}/messages", status_code=201, summary="Post a message", responses=_FAULTS)
-    async def say(room: Room, body: RoomMessageBody) -> dict[str, Any]:
+    @api.post("/rooms/{room}/messages", status_code=201, summary="Post a message", responses=rooms_api.FAULTS)
+    async def say(room: Room, body: rooms_api.RoomMessageBody) -> dict[str, Any]:
         """The message is stored when this answers; the gateway handles it."""
         by = Sender(id=body.sender, name=body.name)
-        return to_json(await app.shared(Rooms).say(room, body.text, by, thread=body.thread))
+        return rooms_api.to_json(await app.shared(Rooms).say(room, body.text, by, thread=body.thread))
 
-    @api.post("/rooms/{room}/messages/{n}/press", status_code=201, summary="Press a button", responses=_FAULTS)
-    async def press(room: Room, n: Number, body: ButtonPressBody) -> dict[str, Any]:
+    @api.post("/rooms/{room}/messages/{n}/press", status_code=201, summary="Press a button", responses=rooms_api.FAULTS)
+    async def press(room: Room, n: rooms_api.Number, body: rooms_api.ButtonPressBody) -> dict[str, Any]:
         """Answers a question of a turn."""
         by = Sender(id=body.sender, name=body.name)
-        return to_json(await app.shared(Rooms).press(room, n, body.value, by))
+        return rooms_api.to_json(await app.shared(Rooms).press(room, n, body.value, by))
 
-    @api.get("/rooms/{room}/messages", summary="Read a room", responses=_FAULTS)
+    @api.get("/rooms/{room}/messages", summary="Read a room", responses=rooms_api.FAULTS)
     async def read(
-        room: Room, after: After = 0, thread: Thread = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+        room: Room, after: rooms_api.After = 0, thread: rooms_api.Thread = None, limit: rooms_api.Limit = 100
     ) -> dict[str, Any]:
-        messages = await app.shared(Rooms).read(room, after=after, limit=limit)
-        return {"messages": [to_json(one) for one in messages if is_in(one, thread)]}
+        return await rooms_api.read_room(app.shared(Rooms), room, after, thread, limit)
 
-    @api.get("/rooms/{room}/events", summary="Follow a room", responses=_FAULTS)
-    async def follow(room: Room, after: After = 0, thread: Thread = None) -> StreamingResponse:
+    @api.get("/rooms/{room}/events", summary="Follow a room", responses=rooms_api.FAULTS)
+    async def follow(room: Room, after: rooms_api.After = 0, thread: rooms_api.Thread = None) -> StreamingResponse:
         """Events called `message`; an edited message comes again with the same number."""
-        messages = app.shared(Rooms).watch(parse_room_name(room), after=after)
-        return StreamingResponse(to_sse_frames(messages, thread), media_type="text/event-stream")
+        return rooms_api.follow_room(app.shared(Rooms), room, after, thread)
 
     return api

@@ -21,9 +21,9 @@ _KINDS: Mapping[int, Refusal] = {
 
 
 class RestClient:
-    """One server. `key` names the setting to correct when the credential is refused."""
+    """One server. `key` names the setting to correct when the credential is refused; `token` is sent as a bearer."""
 
-    def __init__(self, label: str, url: str, *, key: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, label: str, url: str, *, key: str, token: str = "") -> None:
         try:
             address = httpx2.URL(url)
         except httpx2.InvalidURL as error:
@@ -33,7 +33,7 @@ class RestClient:
         self._label, self._key = label, key
         self._http = httpx2.AsyncClient(
             base_url=url.rstrip("/"),
-            headers=headers,
+            headers={"Authorization": f"Bearer {token}"} if token else None,
             timeout=httpx2.Timeout(30.0, connect=10.0),
             verify=address.scheme == "https",  # loading the certificates is slow; skip it for http
         )
@@ -45,20 +45,17 @@ class RestClient:
         except (httpx2.TransportError, httpx2.StreamError) as error:
             raise self.to_platform_down(error) from error
         if not reply.is_success:
-            raise self.to_error(reply.status_code, reply.headers, _error_text(reply))
+            raise self._to_error(reply)
         return reply
 
     @asynccontextmanager
     async def stream(self, path: str, **options: Any) -> AsyncGenerator[httpx2.Response, None]:
-        """A streaming response; an error status becomes PlatformDown or KeyRefused."""
+        """Yields a streaming response. KeyRefused, SendRefused, PlatformDown."""
         try:
             async with self._http.stream("GET", path, **options) as reply:
                 if not reply.is_success:
                     await reply.aread()
-                    refused = self.to_error(reply.status_code, reply.headers, _error_text(reply))
-                    if isinstance(refused, KeyRefused) or reply.status_code == 403:
-                        raise self.to_key_refused()
-                    raise PlatformDown(str(refused), hint=refused.hint)
+                    raise self.to_key_refused() if reply.status_code == 403 else self._to_error(reply)
                 yield reply
         except (httpx2.TransportError, httpx2.StreamError) as error:
             raise self.to_platform_down(error) from error
@@ -69,14 +66,14 @@ class RestClient:
     def to_key_refused(self) -> KeyRefused:
         return KeyRefused(f"{self._label} refuses the credential.", hint=f"Correct {self._key}.")
 
-    def to_error(self, status: int, headers: Mapping[str, str], why: str) -> SojournError:
+    def _to_error(self, reply: httpx2.Response) -> SojournError:
+        status = reply.status_code
         if status == 401:
             return self.to_key_refused()
         kind: Refusal = _KINDS.get(status, "transient" if status >= 500 else "unknown")
-        wait = headers.get("retry-after", "")
-        return SendRefused(
-            f"{self._label} says: {status} {why}.", kind=kind, retry_after=float(wait) if wait.isdecimal() else None
-        )
+        wait = reply.headers.get("retry-after", "")
+        seconds = float(wait) if wait.isdecimal() else None
+        return SendRefused(f"{self._label} says: {status} {_error_text(reply)}.", kind=kind, retry_after=seconds)
 
     async def close(self) -> None:
         await self._http.aclose()

@@ -67,9 +67,8 @@ class Rooms:
 
     def __init__(self, app: HasStore, platform: str = LOCAL) -> None:
         self._store = app.store
-        self._message_kind, self._unread_kind, self._key_kind = (
-            f"{platform}_{kind}" for kind in ("note", "to_hear", "key")
-        )
+        kinds = ("note", "to_hear", "key")
+        self._message_kind, self._unread_kind, self._key_kind = (f"{platform}_{kind}" for kind in kinds)
         self._last: dict[str, int] = {}  # the highest number seen of each room
         self._write_lock = asyncio.Lock()
 
@@ -127,25 +126,28 @@ class Rooms:
 
     async def _put(self, message: RoomMessage) -> RoomMessage:
         async with self._write_lock:
-            if message.key and (
-                existing := await self._store.get_record(self._key_kind, _prefix(message.room) + message.key)
-            ):
+            key = _prefix(message.room) + message.key
+            if message.key and (existing := await self._store.get_record(self._key_kind, key)):
                 return await self.get(message.room, existing.value["n"])
             message = await self._append(message)
         if not message.ours:
-            await self._store.put_record(
-                Record(kind=self._unread_kind, key=_key(message.room, message.n), value=encode_value(message))
-            )
+            await self._save(self._unread_kind, message)
         if message.key:  # last: after a crash the writer repeats the message, and the gateway knows its id
-            about = Record(kind=self._key_kind, key=_prefix(message.room) + message.key, value={"n": message.n})
-            await self._store.put_record(about)
+            await self._store.put_record(Record(kind=self._key_kind, key=key, value={"n": message.n}))
         return message
 
+    async def _save(self, kind: str, message: RoomMessage, *, expect: int | None = None) -> None:
+        record = Record(kind=kind, key=_key(message.room, message.n), value=encode_value(message))
+        await self._store.put_record(record, expect=expect)
+
     async def get(self, room: str, n: int) -> RoomMessage:
-        record = await self._store.get_record(self._message_kind, _key(parse_room_name(room), n))
-        if record is None:
+        if (message := await self._find(parse_room_name(room), n)) is None:
             raise NotFound(f"There is no message {n} in {room}.", hint="It may be another room.")
-        return _from_record(record)
+        return message
+
+    async def _find(self, room: str, n: int) -> RoomMessage | None:
+        record = await self._store.get_record(self._message_kind, _key(room, n))
+        return _from_record(record) if record else None
 
     async def _append(self, message: RoomMessage) -> RoomMessage:
         n = await self._find_last_number(message.room)
@@ -153,9 +155,7 @@ class Rooms:
             n += 1
             numbered = replace(message, n=n)
             try:
-                await self._store.put_record(
-                    Record(kind=self._message_kind, key=_key(message.room, n), value=encode_value(numbered)), expect=0
-                )
+                await self._save(self._message_kind, numbered, expect=0)
             except Conflict:
                 continue  # another writer took that number
             finally:
@@ -171,10 +171,7 @@ class Rooms:
 
     async def edit(self, room: str, n: int, text: str) -> None:
         """Replaces the text and removes the buttons."""
-        changed = replace(await self.get(room, n), text=text, buttons=())
-        await self._store.put_record(
-            Record(kind=self._message_kind, key=_key(changed.room, n), value=encode_value(changed))
-        )
+        await self._save(self._message_kind, replace(await self.get(room, n), text=text, buttons=()))
 
     async def open_thread(self, room: str, name: str, by: Sender) -> str:
         """Starts a thread; its first message is its name."""
@@ -183,10 +180,8 @@ class Rooms:
 
     async def _check_thread(self, room: str, thread: str) -> None:
         number = thread[1:] if thread.startswith("t") else ""
-        found = (
-            await self._store.get_record(self._message_kind, _key(room, int(number))) if number.isdecimal() else None
-        )
-        if found is None or not _from_record(found).opens:
+        first = await self._find(room, int(number)) if number.isdecimal() else None
+        if first is None or not first.opens:
             raise NotFound(f'There is no thread "{thread}" in {room}.', hint="A hand-off starts a thread.")
 
     async def read(self, room: str, *, after: int = 0, limit: int = 100) -> list[RoomMessage]:
@@ -208,9 +203,7 @@ class Rooms:
         revisions: dict[int, int] = {}
         async with aclosing(self._store.watch_gateway("records")) as wakeups:
             async for _ in wakeups:
-                since = (
-                    max(0, min(after, max(revisions, default=after)) - _EDIT_WINDOW_MESSAGES) if revisions else after
-                )
+                since = max(0, after - _EDIT_WINDOW_MESSAGES) if revisions else after
                 for message in await self.read(room, after=since, limit=0):
                     if message.n > after or revisions.get(message.n, message.revision) != message.revision:
                         yield message

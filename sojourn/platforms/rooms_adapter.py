@@ -10,11 +10,12 @@ from contextlib import aclosing
 
 from sojourn.core.errors import BadInput, NotFound, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
+from sojourn.platforms.refusals import check_length
 from sojourn.platforms.rooms import RoomMessage, Rooms, parse_room_name
 from sojourn.ports.gateway_store import GatewayStore
 from sojourn.ports.platform import Button, Inbound, PlatformInfo, Sent
 
-MAX_CHARS = 8000  # characters of one message of ours
+MAX_CHARS = 8000  # of one message of ours
 AGENT_SENDER = Sender(id="sojourn", name="Sojourn", is_bot=True)
 _KINDS: dict[str, PlaceKind] = {"#": "group", "!": "channel"}
 
@@ -59,7 +60,7 @@ class RoomsAdapter:
     async def ask(
         self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
     ) -> Sent:
-        _check_length(text)
+        self._check_text(text)
         try:
             message = await self._rooms.say(
                 place.chat, text, AGENT_SENDER, thread=place.thread, ours=True, buttons=buttons
@@ -69,7 +70,7 @@ class RoomsAdapter:
         return Sent(place=place, id=message.id)
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
-        _check_length(text)
+        self._check_text(text)
         try:
             await self._rooms.edit(sent.place.chat, int(sent.id.rpartition("/")[2]), text)
         except NotFound as error:
@@ -80,20 +81,17 @@ class RoomsAdapter:
             raise ThreadsUnsupported("A thread has no threads of its own.", hint="Name the room.")
         if parent.kind == "channel":
             raise ThreadsUnsupported(f"{parent.chat} has no threads.", hint="Rooms with ! never have.")
-        return place_from_room(
-            self.info.name, parent.chat, await self._rooms.open_thread(parent.chat, name, AGENT_SENDER)
-        )
+        thread = await self._rooms.open_thread(parent.chat, name, AGENT_SENDER)
+        return place_from_room(self.info.name, parent.chat, thread)
 
     def home(self, chat: str) -> Place:
         room, _, thread = parse_room_name(chat).partition("/")
         return place_from_room(self.info.name, parse_room_name(room), thread or None)
 
+    def _check_text(self, text: str) -> None:
+        check_length(text, self.info)
+        if not text:
+            raise BadInput("An empty message cannot be sent.", hint="Say something.")
+
     async def close(self) -> None:
         """Nothing to close."""
-
-
-def _check_length(text: str) -> None:
-    if len(text) > MAX_CHARS:
-        raise SendRefused(f"{len(text):,} characters are too many for one message.", kind="too_long")
-    if not text:
-        raise BadInput("An empty message cannot be sent.", hint="Say something.")

@@ -1,4 +1,4 @@
-"""HTTP bodies of rooms: messages and button presses as JSON, live ones as server-sent events."""
+"""The HTTP API of rooms: parameters, messages and button presses as JSON, live ones as server-sent events."""
 
 from __future__ import annotations
 
@@ -7,13 +7,23 @@ import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
+from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import StreamingResponse
 
-from sojourn.platforms.rooms import MAX_TEXT_CHARS, RoomMessage
+from sojourn.platforms.rooms import MAX_TEXT_CHARS, RoomMessage, Rooms, parse_room_name
 
 _HEARTBEAT_SECONDS = 15.0
+Number = Annotated[int, Path(ge=1, le=10**12, description="The message's number.")]
+After = Annotated[int, Query(ge=0, le=10**12, description="Only messages with a higher number.")]
+Thread = Annotated[str | None, Query(max_length=20, description="Only this thread; empty: only what is in none.")]
+Limit = Annotated[int, Query(ge=1, le=1000)]
+FAULTS: dict[int | str, dict[str, Any]] = {
+    400: {"description": "The name is not valid."},
+    404: {"description": "The thread, message or button does not exist."},
+}
 
 
 class RoomMessageBody(BaseModel):
@@ -39,12 +49,25 @@ def to_json(message: RoomMessage) -> dict[str, Any]:
     return asdict(message) | {"id": message.id}
 
 
-def is_in(message: RoomMessage, thread: str | None) -> bool:
+def _is_in(message: RoomMessage, thread: str | None) -> bool:
     """`thread`: only this one; empty: only the room itself; None: everything."""
     return thread is None or (message.thread or "") == thread
 
 
-async def to_sse_frames(messages: AsyncGenerator[RoomMessage, None], thread: str | None) -> AsyncGenerator[bytes, None]:
+async def read_room(rooms: Rooms, room: str, after: int, thread: str | None, limit: int) -> dict[str, Any]:
+    messages = await rooms.read(room, after=after, limit=limit)
+    return {"messages": [to_json(one) for one in messages if _is_in(one, thread)]}
+
+
+def follow_room(rooms: Rooms, room: str, after: int, thread: str | None) -> StreamingResponse:
+    """Streams events called `message`; an edited message comes again with the same number."""
+    messages = rooms.watch(parse_room_name(room), after=after)
+    return StreamingResponse(_to_sse_frames(messages, thread), media_type="text/event-stream")
+
+
+async def _to_sse_frames(
+    messages: AsyncGenerator[RoomMessage, None], thread: str | None
+) -> AsyncGenerator[bytes, None]:
     """Yields each message as an SSE frame, and a comment as heartbeat."""
     async with aclosing(messages):
         pending: asyncio.Future[RoomMessage] | None = None
@@ -56,7 +79,7 @@ async def to_sse_frames(messages: AsyncGenerator[RoomMessage, None], thread: str
                     yield b":\n\n"
                     continue
                 message, pending = pending.result(), None
-                if is_in(message, thread):
+                if _is_in(message, thread):
                     yield b"event: message\ndata: %b\nid: %d\n\n" % (json.dumps(to_json(message)).encode(), message.n)
         finally:
             if pending is not None:

@@ -1,19 +1,28 @@
-"""Migrate: copies a whole store into another one and verifies that both hold the same rows."""
+"""Migrate: copies a whole store into another one and verifies that both hold the same rows.
+
+A server's store is backed up in the same way: into a store in one SQLite file, and back.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
-from sojourn.core.errors import Conflict, StoreCorrupt
+from sojourn.core.errors import BadInput, Conflict, StoreCorrupt
 from sojourn.ports.app import MoveReport
+from sojourn.ports.store import Store
 from sojourn.ports.store_admin import Progress, StoreAdmin
+from sojourn.stores.sql.admin import choose_backup_file, unwritable
 
 _PAGE_ROWS = 1000
 Row = tuple[Any, ...]
+OpenAt = Callable[[Path], Store]  # the file store of a home folder
 
 
 async def migrate(here: StoreAdmin, there: StoreAdmin, progress: Progress | None = None) -> MoveReport:
@@ -21,7 +30,7 @@ async def migrate(here: StoreAdmin, there: StoreAdmin, progress: Progress | None
     begun = time.monotonic()
     if not await there.is_empty():
         raise Conflict(
-            "The store to move to is not empty.", hint="Name an empty database, or a file that is not there."
+            "The store to move to is not empty.", hint="Name an empty database, or a file that does not exist yet."
         )
     stats = await here.stats()
     totals = {"sessions": stats.sessions, "messages": stats.messages, "events": stats.events}
@@ -41,7 +50,7 @@ async def migrate(here: StoreAdmin, there: StoreAdmin, progress: Progress | None
         if (sent.count, sent.digest) != (arrived.count, arrived.digest):
             raise StoreCorrupt(
                 f"Table {table} differs after the move: {sent.count} rows sent, {arrived.count} arrived.",
-                hint="The store you came from is untouched. Empty the new one and try again.",
+                hint="The original store is unchanged. Empty the new one and try again.",
             )
         checksums.append((table, sent.count, sent.digest))
     return MoveReport(rows=tuple(checksums), seconds=time.monotonic() - begun)
@@ -74,7 +83,41 @@ class _Checksum:
 
 
 def _normalise(value: Any) -> Any:
-    """Makes a value independent of the database driver."""
-    if isinstance(value, (bytes, memoryview)):
-        return hashlib.sha256(value).hexdigest()
-    return float(value) if isinstance(value, float) else value
+    """Replaces bytes, which JSON cannot hold and drivers return as different types, by their hash."""
+    return hashlib.sha256(value).hexdigest() if isinstance(value, (bytes, memoryview)) else value
+
+
+async def save_backup(here: StoreAdmin, open_at: OpenAt, target: Path, progress: Progress | None = None) -> Path:
+    """Writes a verified backup file; it appears complete or not at all."""
+    target = choose_backup_file(target)
+    with _make_work_folder(target.parent) as folder:
+        store = open_at(Path(folder))
+        try:
+            await migrate(here, store, progress)
+            written = await store.backup(Path(folder) / "whole.db")
+        finally:
+            await store.close()
+        written.replace(target)
+    return target
+
+
+def _make_work_folder(place: Path) -> tempfile.TemporaryDirectory[str]:
+    """A temporary folder on the target's file system. BadInput if it cannot be created."""
+    try:
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return tempfile.TemporaryDirectory(prefix=".sojourn-copy-", dir=place)
+    except OSError as error:
+        raise unwritable(place, error) from error
+
+
+async def load_backup(here: StoreAdmin, open_at: OpenAt, source: Path, progress: Progress | None = None) -> None:
+    """Restores a backup into a server's empty database."""
+    if not source.is_file():
+        raise BadInput(f"There is no backup at {source}.", hint="`sojourn store backup` makes one.")
+    with tempfile.TemporaryDirectory(prefix="sojourn-copy-") as folder:
+        shutil.copyfile(source, Path(folder) / "state.db")
+        store = open_at(Path(folder))
+        try:
+            await migrate(store, here, progress)
+        finally:
+            await store.close()

@@ -15,7 +15,7 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 
 from sojourn.templates.effectiveness import Comparison, Group
-from sojourn.templates.library import LibraryContents, StoredTemplate
+from sojourn.templates.library import StoredTemplate, Unreadable
 from sojourn.templates.miner import MiningResult, Progress
 from sojourn.templates.model import ToolCallExample
 from sojourn.templates.parameters import parameters_of
@@ -24,15 +24,13 @@ from sojourn.templates.suggestions import Suggestion
 _SHOWN = 600  # characters of a result
 
 
-def show_list(console: Console, contents: LibraryContents, kind: str | None = None) -> None:
-    if not contents.kept and kind:
-        console.print(f"No templates of type {kind}.")
-        return
-    if not contents.kept:
-        console.print("No templates yet. `sojourn templates create SESSION_ID` makes one of what worked there.")
+def show_list(console: Console, stored: Sequence[StoredTemplate], kind: str | None) -> None:
+    if not stored:
+        hint = " yet. `sojourn templates create SESSION_ID` makes one of what worked there."
+        console.print("No templates" + (f" of type {kind}." if kind else hint))
         return
     table = _table("name", "type", "examples", "uses", "made")
-    for one in contents.kept:
+    for one in stored:
         template = one.template
         made = time.strftime("%Y-%m-%d", time.localtime(template.created_at))
         row = (template.task_type.value, str(len(template.examples)), str(template.usage_count), made)
@@ -40,8 +38,8 @@ def show_list(console: Console, contents: LibraryContents, kind: str | None = No
     console.print(table)
 
 
-def show_template(console: Console, kept: StoredTemplate) -> None:
-    template, about = kept.template, kept.about
+def show_template(console: Console, stored: StoredTemplate) -> None:
+    template, about = stored.template, stored.about
     console.print(f"[bold]{escape(template.name)}[/] · {template.task_type.value} · used {template.usage_count} times")
     console.print(escape(template.description))
     if template.source_session_id:
@@ -49,7 +47,7 @@ def show_template(console: Console, kept: StoredTemplate) -> None:
     if about.proven > 1:
         console.print(f"proven in {about.proven} sessions", style="dim")
     for request in about.requests[:3]:
-        console.print(f"asked there: {escape(' '.join(request.split())[:200])}", style="dim")
+        console.print(f"request: {escape(' '.join(request.split())[:200])}", style="dim")
     show_examples(console, template.examples)
 
 
@@ -95,8 +93,8 @@ def show_stats(console: Console, compared: Sequence[Comparison]) -> None:
             console.print(f"`sojourn templates delete {escape(one.name)}` retires it.", style="yellow")
 
 
-def warn_unreadable(console: Console, contents: LibraryContents) -> None:
-    for one in contents.unreadable:
+def warn_unreadable(console: Console, unreadable: Sequence[Unreadable]) -> None:
+    for one in unreadable:
         console.print(f"! {escape(one.name)} cannot be read: {escape(one.problem)}", style="yellow")
 
 

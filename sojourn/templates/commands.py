@@ -1,4 +1,4 @@
-"""`sojourn templates`: what worked before, kept, suggested, measured."""
+"""`sojourn templates`: lists, creates, suggests, edits and compares templates."""
 
 from __future__ import annotations
 
@@ -11,31 +11,27 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 
-from sojourn.core.errors import BadInput, NotFound
+from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.ports.cli import CliContext
 from sojourn.templates import cli_view
 from sojourn.templates.extract import MAX_EXAMPLES
-from sojourn.templates.library import LibraryContents, StoredTemplate
-from sojourn.templates.model import SessionTemplate, TaskType, task_type
+from sojourn.templates.files import read_json
+from sojourn.templates.library import StoredTemplate
+from sojourn.templates.miner import MiningResult
+from sojourn.templates.model import SessionTemplate, TaskType
 from sojourn.templates.service import TemplateChanges, TemplateService
 from sojourn.templates.suggestions import Suggestion
 
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _json(context: click.Context, _: click.Parameter, value: bool) -> None:
+def _set_json(context: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
         context.obj.json = True
 
 
-def _shared(function: F) -> F:
-    return click.option("--json", is_flag=True, expose_value=False, callback=_json, help="Print JSON, for scripts.")(
-        function
-    )
-
-
+_json = click.Option(["--json"], is_flag=True, expose_value=False, callback=_set_json, help="Print JSON, for scripts.")
 _types = click.Choice([one.value for one in TaskType])
 _type = click.option("--type", "kind", type=_types, help="The type of task.")
 _home = click.option(
@@ -44,13 +40,18 @@ _home = click.option(
 _name = click.argument("name", metavar="NAME")
 
 
-class _InOrder(click.Group):
+class _JsonGroup(click.Group):
+    """A group whose commands all have `--json`."""
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)  # in the order of the file, which is the order of use
 
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        cmd.params.append(_json)
+        super().add_command(cmd, name)
 
-@click.group(cls=_InOrder, invoke_without_command=True)
-@_shared
+
+@click.group(cls=_JsonGroup, invoke_without_command=True, params=[_json])
 @click.pass_context
 def templates(context: click.Context) -> None:
     """Calls that worked before, ready for the next session."""
@@ -60,22 +61,17 @@ def templates(context: click.Context) -> None:
 
 @templates.command("list")
 @_type
-@_shared
 @click.pass_obj
 def list_(given: CliContext, kind: str | None) -> None:
-    """The templates there are, newest first."""
-    contents = _ask(given, lambda service: service.library.all())
-    if kind is not None:
-        meant = task_type(kind)
-        contents = LibraryContents(
-            [one for one in contents.kept if one.template.task_type is meant], contents.unreadable
-        )
+    """List the templates, newest first."""
+    contents = _run(given, lambda service: service.library.all())
+    stored = contents.of_type(kind)
     if given.json:
-        broken = [{"name": one.name, "problem": one.problem} for one in contents.unreadable]
-        _emit({"templates": [one.template.to_dict() for one in contents.kept], "unreadable": broken})
+        unreadable = [{"name": one.name, "problem": one.problem} for one in contents.unreadable]
+        _print_json({"templates": [one.template.to_dict() for one in stored], "unreadable": unreadable})
         return
-    cli_view.show_list(_console(given), contents, kind)
-    cli_view.warn_unreadable(Console(stderr=True), contents)
+    cli_view.show_list(_console(given), stored, kind)
+    cli_view.warn_unreadable(Console(stderr=True), contents.unreadable)
 
 
 @templates.command()
@@ -84,77 +80,59 @@ def list_(given: CliContext, kind: str | None) -> None:
 @_type
 @click.option("--max-examples", default=MAX_EXAMPLES, show_default=True, type=click.IntRange(1, 1000))
 @_home
-@_shared
 @click.pass_obj
 def create(
     given: CliContext, session: str, name: str | None, kind: str | None, max_examples: int, home: Path | None
 ) -> None:
     """Make a template of what worked in a session."""
-    kept = _ask(given, lambda service: service.create(session, name=name, kind=kind, most=max_examples, home=home))
-    template = kept.template
-    told = f'"{template.name}" has {len(template.examples)} examples ({template.task_type.value}).'
-    _say(given, told, template.to_dict())
+    stored = _run(given, lambda service: service.create(session, name=name, kind=kind, most=max_examples, home=home))
+    template = stored.template
+    message = f'"{template.name}" has {len(template.examples)} examples ({template.task_type.value}).'
+    _print_done(given, message, template.to_dict())
 
 
 @templates.command()
 @_name
-@_shared
 @click.pass_obj
 def show(given: CliContext, name: str) -> None:
-    """A template, or a suggestion by its id, with everything in it."""
-    kept = _ask(given, lambda service: _found(service, name))
+    """Show a template, or a suggestion by its id, in full."""
+    found = _run(given, lambda service: service.get(name))
     if given.json:
-        _emit(
-            {**kept.template.to_dict(), "about": kept.about.to_dict()}
-            if isinstance(kept, StoredTemplate)
-            else kept.to_dict()
-        )
-    elif isinstance(kept, StoredTemplate):
-        cli_view.show_template(_console(given), kept)
+        _print_json(found.to_dict())
+    elif isinstance(found, StoredTemplate):
+        cli_view.show_template(_console(given), found)
     else:
-        cli_view.show_suggestions(_console(given), [kept], None)
-        cli_view.show_examples(_console(given), kept.template.examples)
-
-
-async def _found(service: TemplateService, name: str) -> StoredTemplate | Suggestion:
-    try:
-        return await service.library.get(name)
-    except NotFound as absent:
-        try:
-            return await service.inbox.get(name)
-        except NotFound:
-            raise absent from None
+        cli_view.show_suggestions(_console(given), [found], None)
+        cli_view.show_examples(_console(given), found.template.examples)
 
 
 @templates.command()
 @_name
-@_shared
 @click.pass_obj
 def delete(given: CliContext, name: str) -> None:
     """Delete a template."""
-    _ask(given, lambda service: service.delete(name))
-    _say(given, f'"{name}" is deleted.', {"deleted": name})
+    _run(given, lambda service: service.delete(name))
+    _print_done(given, f'"{name}" is deleted.', {"deleted": name})
 
 
 @templates.command()
 @_home
-@click.option("--inbox", is_flag=True, help="Only show what waits; do not look for more.")
-@_shared
+@click.option("--inbox", is_flag=True, help="Only list what waits; do not search for more.")
 @click.pass_obj
 def suggest(given: CliContext, home: Path | None, inbox: bool) -> None:
-    """Look through the whole history for what comes back, and show what waits for a decision."""
+    """Search the whole history for recurring steps, and list the suggestions to decide on."""
 
-    async def work(service: TemplateService) -> tuple[Any, list[Suggestion]]:
-        if inbox:
-            return None, await service.inbox.waiting()
-        with cli_view.show_progress(quiet=given.json or not sys.stderr.isatty()) as progress:
-            found = await service.suggest(home, progress)
+    async def work(service: TemplateService) -> tuple[MiningResult | None, list[Suggestion]]:
+        found = None
+        if not inbox:
+            with cli_view.show_progress(quiet=given.json or not sys.stderr.isatty()) as progress:
+                found = await service.suggest(home, progress)
         return found, await service.inbox.waiting()
 
-    found, waiting = _ask(given, work)
+    found, waiting = _run(given, work)
     if given.json:
-        mined = {"sessions": len(found.facts), "read": found.read, "damaged": list(found.damaged)} if found else None
-        _emit({"mined": mined, "suggestions": [one.to_dict() for one in waiting]})
+        mined = found.to_dict() if found else None
+        _print_json({"mined": mined, "suggestions": [one.to_dict() for one in waiting]})
         return
     cli_view.show_suggestions(_console(given), waiting, found)
     for session in found.damaged if found else ():
@@ -164,24 +142,22 @@ def suggest(given: CliContext, home: Path | None, inbox: bool) -> None:
 @templates.command()
 @click.argument("suggestion", metavar="ID")
 @click.option("--name", metavar="NAME", help="The name of the template.")
-@_shared
 @click.pass_obj
 def approve(given: CliContext, suggestion: str, name: str | None) -> None:
     """Make a template of a suggestion."""
-    kept = _ask(given, lambda service: service.inbox.approve(suggestion, name=name))
-    _say(given, f'"{kept.template.name}" is a template now.', kept.template.to_dict())
+    stored = _run(given, lambda service: service.inbox.approve(suggestion, name=name))
+    _print_done(given, f'"{stored.template.name}" is a template now.', stored.template.to_dict())
 
 
 @templates.command()
 @click.argument("suggestion", metavar="ID")
-@click.option("--never", is_flag=True, help="Never ask about it again.")
-@_shared
+@click.option("--never", is_flag=True, help="Never suggest it again.")
 @click.pass_obj
 def reject(given: CliContext, suggestion: str, never: bool) -> None:
-    """Turn a suggestion down. It comes back when its evidence has doubled, unless --never."""
-    gone = _ask(given, lambda service: service.inbox.reject(suggestion, never=never))
-    later = "will never be asked about again" if never else "is turned down"
-    _say(given, f"{gone.id} {later}.", {"id": gone.id, "state": gone.state})
+    """Reject a suggestion. It comes back when its evidence has doubled, unless --never."""
+    gone = _run(given, lambda service: service.inbox.reject(suggestion, never=never))
+    later = "will never be suggested again" if never else "is rejected"
+    _print_done(given, f"{gone.id} {later}.", {"id": gone.id, "state": gone.state})
 
 
 @templates.command()
@@ -190,7 +166,6 @@ def reject(given: CliContext, suggestion: str, never: bool) -> None:
 @_type
 @click.option("--description", metavar="TEXT", help="What it is for; relevance looks at these words too.")
 @click.option("--drop", multiple=True, type=click.IntRange(1), metavar="NUMBER", help="Leave an example out.")
-@_shared
 @click.pass_obj
 def edit(
     given: CliContext, name: str, new_name: str | None, kind: str | None, description: str | None, drop: tuple[int, ...]
@@ -198,15 +173,17 @@ def edit(
     """Change a template, or a suggestion by its id. Without options: in your editor."""
     changes = TemplateChanges(name=new_name, kind=kind, description=description, drop=drop)
     if changes == TemplateChanges():
-        changes = TemplateChanges(whole=_in_editor(_ask(given, lambda service: _found(service, name)).template))
-    made = _ask(given, lambda service: service.edit(name, changes))
-    template = made if isinstance(made, SessionTemplate) else made.template
-    _say(given, f'"{template.name}" is changed.', template.to_dict())
+        changes = TemplateChanges(whole=_open_editor(_run(given, lambda service: service.get(name)).template))
+    edited = _run(given, lambda service: service.edit(name, changes))
+    template = edited if isinstance(edited, SessionTemplate) else edited.template
+    _print_done(given, f'"{template.name}" is changed.', template.to_dict())
 
 
-def _in_editor(template: SessionTemplate) -> Json:
+def _open_editor(template: SessionTemplate) -> Json:
     if not sys.stdin.isatty():
-        raise BadInput("Nothing was said to change, and nobody is here to edit.", hint="See the options in --help.")
+        raise BadInput(
+            "No change was given, and there is no terminal for an editor.", hint="Use the options in --help."
+        )
     text = click.edit(json.dumps(template.to_dict(), indent=2, ensure_ascii=False), extension=".json")
     if text is None:
         raise BadInput("Nothing was changed.", hint="Save the file in your editor to change the template.")
@@ -217,13 +194,12 @@ def _in_editor(template: SessionTemplate) -> Json:
 
 
 @templates.command()
-@_shared
 @click.pass_obj
 def stats(given: CliContext) -> None:
-    """Does it help? Sessions with each template beside those of its type without."""
-    compared = _ask(given, lambda service: service.stats())
+    """Compare sessions that had a template with those of its type that had none."""
+    compared = _run(given, lambda service: service.stats())
     if given.json:
-        _emit([one.to_dict() for one in compared])
+        _print_json([one.to_dict() for one in compared])
     else:
         cli_view.show_stats(_console(given), compared)
 
@@ -231,12 +207,11 @@ def stats(given: CliContext) -> None:
 @templates.command()
 @_name
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@_shared
 @click.pass_obj
 def export(given: CliContext, name: str, file: Path | None) -> None:
     """Write a template as JSON to a file, or to the screen."""
-    kept = _ask(given, lambda service: service.library.get(name))
-    text = json.dumps(kept.template.to_dict(), indent=2, ensure_ascii=False)
+    stored = _run(given, lambda service: service.library.get(name))
+    text = json.dumps(stored.template.to_dict(), indent=2, ensure_ascii=False)
     if file is None:
         click.echo(text)
         return
@@ -244,38 +219,25 @@ def export(given: CliContext, name: str, file: Path | None) -> None:
         file.write_text(text + "\n", "utf-8")
     except OSError as error:
         raise BadInput(f"{file} cannot be written: {error.strerror}.", hint="Choose another place.") from error
-    _say(given, f"{file} holds it.", {"file": str(file)})
+    _print_done(given, f"The template is written to {file}.", {"file": str(file)})
 
 
 @templates.command("import")
 @click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--replace", "replaces", is_flag=True, help="Also where a template of that name is there.")
-@_shared
+@click.option("--replace", "replaces", is_flag=True, help="Replace templates of the same name.")
 @click.pass_obj
 def import_(given: CliContext, files: tuple[Path, ...], replaces: bool) -> None:
-    """Take in templates from JSON files."""
-    given_ones = [_json_of(file) for file in files]
+    """Import templates from JSON files."""
+    values = [read_json(file) for file in files]
 
     async def work(service: TemplateService) -> list[str]:
-        return [(await service.take_in(one, replaces=replaces)).name for one in given_ones]
+        return [(await service.import_template(value, replaces=replaces)).name for value in values]
 
-    names = _ask(given, work)
-    _say(given, f"Taken in: {', '.join(names)}.", {"templates": names})
-
-
-def _json_of(file: Path) -> Json:
-    try:
-        return json.loads(file.read_bytes())
-    except OSError as error:
-        raise BadInput(f"{file} cannot be read: {error.strerror}.", hint="Give a template's JSON file.") from error
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{file} is not valid JSON: {error}.", hint="Give a template's JSON file.") from error
+    names = _run(given, work)
+    _print_done(given, f"Imported: {', '.join(names)}.", {"templates": names})
 
 
-# -- parts ---------------------------------------------------------------------
-
-
-def _ask(given: CliContext, work: Callable[[TemplateService], Coroutine[Any, Any, T]]) -> T:
+def _run(given: CliContext, work: Callable[[TemplateService], Coroutine[Any, Any, T]]) -> T:
     return given.run(lambda app: work(TemplateService(app)))
 
 
@@ -283,12 +245,12 @@ def _console(given: CliContext) -> Console:
     return Console(no_color=given.no_color or None)
 
 
-def _emit(value: Json) -> None:
+def _print_json(value: Json) -> None:
     click.echo(json.dumps(value, ensure_ascii=False))
 
 
-def _say(given: CliContext, sentence: str, value: Json) -> None:
+def _print_done(given: CliContext, sentence: str, value: Json) -> None:
     if given.json:
-        _emit(value)
+        _print_json(value)
     else:
         click.echo(f"{click.style('✓', fg='green')} {sentence}", color=False if given.no_color else None)

@@ -26,7 +26,6 @@ NAME = "templates"
 
 
 def make(app: HasStore) -> TemplateSource:
-    """The source of this program."""
     settings = app.settings
     return TemplateSource(library_of(app), automatic=settings["templates.automatic"], most=settings["templates.most"])
 
@@ -58,16 +57,16 @@ class TemplateSource:
             return ContextContribution()
         known = await self._drop_templates(known, request.drop)
         if request.template and request.template not in known.templates:
-            kept = await self._library.get(request.template)
+            stored = await self._library.get(request.template)
             known = await self._drop_templates(known, known.templates)  # one that is chosen takes the place of others
-            return await self._use(request, known, [(kept, "you asked for it")])
+            return await self._use(request, known, [(stored, "you asked for it")])
         if known.templates or known.turns or request.history:
             return await self._reuse(request, known)
         if not self._automatic:
             return ContextContribution()
-        approved = [one for one in (await self._library.all()).kept if one.template.name not in request.drop]
+        approved = [one for one in (await self._library.all()).stored if one.template.name not in request.drop]
         fits, left_out = select_within_budget(rank_templates(request.said, approved), request.budget, self._most)
-        made = await self._use(request, known, [(one.kept, one.because) for one in fits])
+        made = await self._use(request, known, [(one.stored, one.because) for one in fits])
         return replace(made, left_out=(*made.left_out, *left_out))
 
     async def after(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
@@ -102,8 +101,8 @@ class TemplateSource:
         shown: list[Progress] = []
         left_out: list[str] = []
         budget = request.budget
-        for kept, because in wanted:
-            fit = trim_to_budget(adapt_tools(kept.template, request.tools), budget)
+        for stored, because in wanted:
+            fit = trim_to_budget(adapt_tools(stored.template, request.tools), budget)
             template = fit.template
             block = to_example_messages(template, taken)
             left_out += [f'example of template "{template.name}": {one}' for one in fit.left_out]

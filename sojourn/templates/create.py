@@ -1,4 +1,4 @@
-"""Making a template out of a session, and choosing one."""
+"""Makes a template of a session, and chooses one for a type of task."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.history import History
-from sojourn.templates.extract import MAX_EXAMPLES, judge_calls, select_examples, task_type_of
+from sojourn.templates.extract import MAX_EXAMPLES, judge_conversation, read_conversation, select_examples, task_type_of
 from sojourn.templates.library import About, StoredTemplate
-from sojourn.templates.model import SessionTemplate, TaskType, check_name, default_name, task_type
+from sojourn.templates.model import SessionTemplate, TaskType, check_name, default_name, find_free_name, task_type
 from sojourn.templates.sanitize import Cleaner
 from sojourn.templates.tool_calls import ToolConversation
 
@@ -17,7 +17,7 @@ REQUEST_CHARS = 500
 
 
 def make_template(
-    talk: ToolConversation,
+    history: History,
     session: str,
     *,
     name: str | None = None,
@@ -28,12 +28,15 @@ def make_template(
 ) -> StoredTemplate:
     """A template of what worked in a session. NotFound when nothing did, and why."""
     if most < 1:
-        raise BadInput(f"A template of {most} examples is none.", hint="Ask for at least one.")
-    found = select_examples(talk, most)
+        raise BadInput(f"A template cannot have {most} examples.", hint="Ask for at least one.")
+    conversation = read_conversation(history, session)
+    found = select_examples(conversation, most)
     if not found:
-        raise NotFound(f'Session "{session}" makes no template: {_why_nothing(talk)}', hint="Choose another session.")
+        raise NotFound(
+            f'Session "{session}" makes no template: {_why_nothing(conversation)}', hint="Choose another session."
+        )
     clean = cleaner or Cleaner()
-    meant = task_type(kind) if kind is not None else task_type_of(talk)
+    meant = task_type(kind) if kind is not None else task_type_of(conversation)
     template = SessionTemplate(
         name=check_name(name) if name is not None else find_free_name(default_name(meant, session), taken),
         task_type=meant,
@@ -41,35 +44,27 @@ def make_template(
         created_at=time.time(),
         source_session_id=session,
     )
-    asked = clean.text(talk.request[:REQUEST_CHARS])
-    return StoredTemplate(template, About(requests=(asked,) if asked else (), sessions=(session,)))
+    request = clean.text(conversation.request[:REQUEST_CHARS])
+    return StoredTemplate(template, About(requests=(request,) if request else (), sessions=(session,)))
 
 
-def _why_nothing(talk: ToolConversation) -> str:
-    calls = judge_calls(talk)
-    if not calls:
+def _why_nothing(conversation: ToolConversation) -> str:
+    verdicts = judge_conversation(conversation)
+    if not verdicts:
         return "it has no tool calls."
-    return f"none of its {len(calls)} tool calls worked (the first: {calls[0].verdict.because})."
+    return f"none of its {len(verdicts)} tool calls worked (the first: {verdicts[0].because})."
 
 
-def find_free_name(name: str, taken: Iterable[str]) -> str:
-    """The name, or with a number if it is taken."""
-    used, candidate, number = set(taken), name, 2
-    while candidate in used:
-        candidate, number = f"{name}_{number}", number + 1
-    return candidate
-
-
-def choose_template(kept: Sequence[StoredTemplate], kind: TaskType | str) -> StoredTemplate | None:
+def choose_template(stored: Sequence[StoredTemplate], kind: TaskType | str) -> StoredTemplate | None:
     """The template for a type of task: the less used, among equals the better proven, then the newer."""
     meant = task_type(kind)
-    fitting = [one for one in kept if one.template.task_type is meant and one.template.examples]
+    fitting = [one for one in stored if one.template.task_type is meant and one.template.examples]
     return min(fitting, key=_rank, default=None)
 
 
-def _rank(kept: StoredTemplate) -> tuple[int, int, float, str]:
-    template = kept.template
-    return template.usage_count, -kept.about.proven, -template.created_at, template.name
+def _rank(stored: StoredTemplate) -> tuple[int, int, float, str]:
+    template = stored.template
+    return template.usage_count, -stored.about.proven, -template.created_at, template.name
 
 
 def resolve_session(history: History, words: str) -> str:
@@ -80,5 +75,5 @@ def resolve_session(history: History, words: str) -> str:
     found = [one for one in ids if words and one.startswith(words)]
     if len(found) == 1:
         return found[0]
-    told = f"{len(found)} sessions begin with" if found else "There is no session"
-    raise NotFound(f'{told} "{words}".', hint="Give the whole id.")
+    problem = f"{len(found)} sessions begin with" if found else "There is no session"
+    raise NotFound(f'{problem} "{words}".', hint="Give the whole id.")

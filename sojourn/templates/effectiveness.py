@@ -1,28 +1,29 @@
-"""Does it help? What became of sessions that had a template, beside those that had none."""
+"""Effectiveness: the outcomes of sessions that had a template, compared with those that had none."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from statistics import mean
 from typing import Any
 
 from sojourn.core.messages import Json, Message, text_of, tool_calls_of
-from sojourn.templates.judge.verdict import judge
+from sojourn.templates.extract import judge_call
 from sojourn.templates.model import TaskType
 from sojourn.templates.tool_calls import Exchange
 from sojourn.templates.tool_names import classify
 from sojourn.text.template_examples import is_example
 from sojourn.text.token_count import estimate_tokens
 
-ENOUGH = 5  # sessions on each side before anything is said
+ENOUGH = 5  # sessions on each side before there is a verdict
 WORSE = 0.1  # by how much a share may fall before that counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOutcome:
-    """What became of one session. `status` is that of its last turn; `tokens` is what was said in it, estimated."""
+    """The outcome of one session. `status` is that of its last turn; `tokens` is the estimated size of its texts."""
 
     session: str
     templates: tuple[str, ...] = ()
@@ -44,72 +45,47 @@ class SessionOutcome:
         """The last turn was finished, and most of its tool calls worked."""
         return self.status == "completed" and 2 * self.failed <= self.calls
 
-    def after(self, kept: Sequence[Message], status: str) -> SessionOutcome:
-        """The session one turn later."""
-        real = [one for one in kept if not is_example(one)]
-        done = _exchanges(real)
-        failed = sum(not _worked(one) for one in done)
-        used = dict(self.tools)
-        for one in done:
-            used[one.tool] = used.get(one.tool, 0) + 1
+    def after(self, messages: Sequence[Message], status: str) -> SessionOutcome:
+        """The outcome with one more turn."""
+        real = [one for one in messages if not is_example(one)]
+        done = _pair_calls(real)
         return replace(
             self,
             turns=self.turns + 1,
             tokens=self.tokens + sum(estimate_tokens(text_of(one)) for one in real),
             calls=self.calls + len(done),
-            failed=self.failed + failed,
+            failed=self.failed + sum(not judge_call(one).success for one in done),
             status=status,
-            tools=used,
+            tools=dict(Counter(self.tools) + Counter(one.tool for one in done)),
             at=time.time(),
         )
 
     def to_dict(self) -> dict[str, Json]:
-        return {
-            "session": self.session,
-            "templates": list(self.templates),
-            "dropped": list(self.dropped),
-            "turns": self.turns,
-            "tokens": self.tokens,
-            "calls": self.calls,
-            "failed": self.failed,
-            "status": self.status,
-            "tools": dict(self.tools),
-            "at": self.at,
-        }
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, data: Any) -> SessionOutcome:
+        """Reads the JSON form. Keys that are not known are ignored."""
         found = data if isinstance(data, Mapping) else {}
-        return cls(
-            session=str(found.get("session", "")),
-            templates=tuple(found.get("templates", ())),
-            dropped=tuple(found.get("dropped", ())),
-            turns=int(found.get("turns", 0)),
-            tokens=int(found.get("tokens", 0)),
-            calls=int(found.get("calls", 0)),
-            failed=int(found.get("failed", 0)),
-            status=str(found.get("status", "")),
-            tools=dict(found.get("tools", {})),
-            at=float(found.get("at", 0.0)),
-        )
+        known = {one.name: found[one.name] for one in fields(cls) if one.name in found}
+        lists = {name: tuple(known.get(name, ())) for name in ("templates", "dropped")}
+        return cls(**{"session": "", **known, **lists})
 
 
-def _exchanges(kept: Sequence[Message]) -> list[Exchange]:
-    found = {call.id: Exchange(0, 0, call.id, call.name, call.arguments) for one in kept for call in tool_calls_of(one)}
-    for one in kept:
+def _pair_calls(messages: Sequence[Message]) -> list[Exchange]:
+    found = {
+        call.id: Exchange(0, 0, call.id, call.name, call.arguments) for one in messages for call in tool_calls_of(one)
+    }
+    for one in messages:
         if one.role == "tool" and one.tool_call_id in found:
             found[one.tool_call_id].answer = text_of(one)
             found[one.tool_call_id].effect = one.effect_disposition
     return list(found.values())
 
 
-def _worked(one: Exchange) -> bool:
-    return judge(one.tool, one.parse_arguments(), one.result, effect=one.effect).success
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Several sessions in figures."""
+    """The mean figures of several sessions."""
 
     sessions: int = 0
     success: float = 0.0
@@ -127,9 +103,6 @@ class Group:
             turns=round(mean(one.turns for one in done), 2),
             tokens=round(mean(one.tokens for one in done)),
         )
-
-    def to_dict(self) -> dict[str, Json]:
-        return {"sessions": self.sessions, "success": self.success, "turns": self.turns, "tokens": self.tokens}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,8 +136,8 @@ class Comparison:
         return {
             "name": self.name,
             "task_type": self.task_type.value,
-            "with": self.with_it.to_dict(),
-            "without": self.without.to_dict(),
+            "with": asdict(self.with_it),
+            "without": asdict(self.without),
             "dropped": self.dropped,
             "verdict": self.verdict,
             "retire": self.retires,
@@ -172,7 +145,7 @@ class Comparison:
 
 
 def compare_outcomes(names: Mapping[str, TaskType], outcomes: Sequence[SessionOutcome]) -> list[Comparison]:
-    """Every template beside sessions of its type that had none."""
+    """Compares the sessions of each template with those of its type that had none."""
     without: dict[TaskType, list[SessionOutcome]] = {kind: [] for kind in TaskType}
     for one in outcomes:
         if not one.templates and not one.dropped:

@@ -21,13 +21,13 @@ async def forget(app: HasStore, session: SessionId) -> list[str]:
 
 async def forget_in(library: Library, session: str) -> list[str]:
     changed: list[str] = []
-    for kept in (await library.all()).kept:
-        name = f"template {kept.template.name}"
-        if kept.template.source_session_id == session:
-            await library.delete(kept.template.name)
+    for stored in (await library.all()).stored:
+        name = f"template {stored.template.name}"
+        if stored.template.source_session_id == session:
+            await library.delete(stored.template.name)
             changed.append(name)
-        elif session in kept.about.sessions:
-            await library.change(kept.template.name, partial(_without, session))
+        elif session in stored.about.sessions:
+            await library.change(stored.template.name, partial(_without, session))
             changed.append(name)
     for suggestion in await SuggestionInbox(library).all():
         if session in {one for one, _ in suggestion.evidence}:
@@ -39,7 +39,7 @@ async def forget_in(library: Library, session: str) -> list[str]:
     return changed
 
 
-def _without(session: str, kept: StoredTemplate) -> StoredTemplate:
+def _without(session: str, stored: StoredTemplate) -> StoredTemplate:
     """Nobody noted which words came from which session, so all of them go."""
-    left = tuple(one for one in kept.about.sessions if one != session)
-    return replace(kept, about=replace(kept.about, sessions=left, requests=()))
+    left = tuple(one for one in stored.about.sessions if one != session)
+    return replace(stored, about=replace(stored.about, sessions=left, requests=()))

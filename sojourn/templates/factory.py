@@ -1,4 +1,4 @@
-"""Which history is read and which library is used."""
+"""Chooses the library and the history of the application."""
 
 from __future__ import annotations
 

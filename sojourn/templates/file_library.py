@@ -6,21 +6,20 @@ What we know besides lies in `<folder>/.sojourn/`, so that the files stay what o
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 from sojourn.core.errors import BadInput, SojournError
 from sojourn.core.messages import Json
-from sojourn.templates.files import hold_lock, translate_errors, write_json
+from sojourn.templates.files import hold_lock, read_json, translate_errors, write_json
 from sojourn.templates.library import (
     About,
+    Library,
     LibraryContents,
     NoteKind,
     Step,
     StoredTemplate,
     Unreadable,
-    add_use,
     sort_newest_first,
     to_conflict,
     to_not_found,
@@ -31,8 +30,8 @@ FOLDER = "session-templates"
 _BESIDE = ".sojourn"
 
 
-class FolderLibrary:
-    """Safe with any number of processes: changes hold one lock, and every file is replaced whole."""
+class FolderLibrary(Library):
+    """Library in a folder. Safe with several processes: changes hold one lock, and files are replaced whole."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -43,8 +42,8 @@ class FolderLibrary:
     async def get(self, name: str) -> StoredTemplate:
         return await asyncio.to_thread(self._get, check_file_name(name))
 
-    async def save(self, kept: StoredTemplate, *, replace: bool = False) -> None:
-        await asyncio.to_thread(self._save, kept, replace)
+    async def save(self, stored: StoredTemplate, *, replace: bool = False) -> None:
+        await asyncio.to_thread(self._save, stored, replace)
 
     async def delete(self, name: str) -> bool:
         return await asyncio.to_thread(self._delete, check_file_name(name))
@@ -52,14 +51,11 @@ class FolderLibrary:
     async def change(self, name: str, step: Step) -> StoredTemplate:
         return await asyncio.to_thread(self._change, check_file_name(name), step)
 
-    async def count_use(self, name: str) -> int:
-        return (await self.change(name, add_use)).template.usage_count
-
     async def notes(self, kind: NoteKind) -> dict[str, Json]:
         return await asyncio.to_thread(self._notes, kind)
 
     async def read_note(self, kind: NoteKind, key: str) -> Json | None:
-        return await asyncio.to_thread(self._read_note, kind, key)
+        return await asyncio.to_thread(_read_beside, self._note_file(kind, key))
 
     async def note(self, kind: NoteKind, key: str, value: Json | None) -> None:
         await asyncio.to_thread(self._note, kind, key, value)
@@ -73,16 +69,16 @@ class FolderLibrary:
         return self.folder / _BESIDE / "about" / f"{name}.json"
 
     def _all(self) -> LibraryContents:
-        kept: list[StoredTemplate] = []
+        stored: list[StoredTemplate] = []
         unreadable: list[Unreadable] = []
         with translate_errors(self.folder):
             files = sorted(self.folder.glob("*.json")) if self.folder.is_dir() else []
         for file in files:
             try:
-                kept.append(self._read(file))
+                stored.append(self._read(file))
             except SojournError as error:
                 unreadable.append(Unreadable(file.stem, str(error)))
-        return LibraryContents(sort_newest_first(kept), tuple(unreadable))
+        return LibraryContents(sort_newest_first(stored), tuple(unreadable))
 
     def _get(self, name: str) -> StoredTemplate:
         file = self._file(name)
@@ -92,24 +88,17 @@ class FolderLibrary:
 
     def _read(self, file: Path) -> StoredTemplate:
         """The template of a file. Its name is the file's name, whatever the text inside says."""
-        template = SessionTemplate.from_dict(_json(file))
+        template = SessionTemplate.from_dict(read_json(file))
         template.name = file.stem
-        return StoredTemplate(template, self._what_is_known(file.stem))
+        return StoredTemplate(template, About.from_dict(_read_beside(self._about(file.stem))))
 
-    def _what_is_known(self, name: str) -> About:
-        file = self._about(name)
-        try:
-            return About.from_dict(_json(file)) if file.exists() else About()
-        except BadInput:
-            return About()  # only relevance suffers; the template itself is whole
-
-    def _save(self, kept: StoredTemplate, may_replace: bool) -> None:
-        name = check_name(kept.template.name)
+    def _save(self, stored: StoredTemplate, may_replace: bool) -> None:
+        name = check_name(stored.template.name)
         with hold_lock(self.folder / ".lock"):
             if not may_replace and self._file(name).exists():
                 raise to_conflict(name)
-            write_json(self._about(name), kept.about.to_dict())
-            write_json(self._file(name), kept.template.to_dict())
+            write_json(self._about(name), stored.about.to_dict())
+            write_json(self._file(name), stored.template.to_dict())
 
     def _delete(self, name: str) -> bool:
         with hold_lock(self.folder / ".lock"):
@@ -138,23 +127,12 @@ class FolderLibrary:
 
     def _notes(self, kind: NoteKind) -> dict[str, Json]:
         folder = self.folder / _BESIDE / kind
-        found: dict[str, Json] = {}
-        for file in sorted(folder.glob("*.json")) if folder.is_dir() else ():
-            try:
-                found[unquote(file.stem)] = _json(file)
-            except BadInput:
-                continue  # a torn note is no note: what it said will be noted again
-        return found
+        files = sorted(folder.glob("*.json")) if folder.is_dir() else []
+        found = {unquote(file.stem): _read_beside(file) for file in files}
+        return {key: value for key, value in found.items() if value is not None}
 
     def _note_file(self, kind: NoteKind, key: str) -> Path:
         return self.folder / _BESIDE / kind / f"{quote(key, safe='')[:200]}.json"
-
-    def _read_note(self, kind: NoteKind, key: str) -> Json | None:
-        file = self._note_file(kind, key)
-        try:
-            return _json(file) if file.exists() else None
-        except BadInput:
-            return None
 
     def _note(self, kind: NoteKind, key: str, value: Json | None) -> None:
         file = self._note_file(kind, key)
@@ -165,10 +143,9 @@ class FolderLibrary:
             write_json(file, value)
 
 
-def _json(file: Path) -> Json:
+def _read_beside(file: Path) -> Json | None:
+    """Reads a file beside the templates; None if it is missing, or damaged: then it counts as never written."""
     try:
-        return json.loads(file.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{file.name} is not valid JSON: {error}.", hint="Mend it or delete it.") from error
-    except OSError as error:
-        raise BadInput(f"{file.name} cannot be read: {error.strerror}.", hint="Check who owns it.") from error
+        return read_json(file) if file.exists() else None
+    except BadInput:
+        return None

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sojourn.core.errors import StoreFull, StoreReadOnly, StoreUnavailable
+from sojourn.core.errors import BadInput, StoreFull, StoreReadOnly, StoreUnavailable
 from sojourn.core.messages import Json
 
 if sys.platform == "win32":
@@ -22,7 +22,7 @@ else:
 
 @contextmanager
 def hold_lock(file: Path) -> Iterator[None]:
-    """Only one process at a time is inside. The lock goes with the process that holds it."""
+    """Holds an exclusive lock across processes. It is released when its process ends."""
     with translate_errors(file):
         make_folder(file.parent)
         handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
@@ -48,14 +48,29 @@ def make_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
+def read_json(file: Path) -> Json:
+    """Reads a JSON file. BadInput if that fails."""
+    try:
+        return json.loads(file.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{file} is not valid JSON: {error}.", hint="Correct the file, or delete it.") from error
+    except OSError as error:
+        raise BadInput(f"{file} cannot be read: {error.strerror}.", hint="Check its path and its owner.") from error
+
+
 def write_json(file: Path, value: Json) -> None:
-    """Replaces the file at once; whoever reads sees the old or the new one, also after a power cut."""
+    """Writes a value as JSON, see `replace_file`."""
+    replace_file(file, json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+
+
+def replace_file(file: Path, content: bytes) -> None:
+    """Replaces the file at once; a reader sees the old or the new one, also after a power cut."""
     with translate_errors(file):
         make_folder(file.parent)
         handle, name = tempfile.mkstemp(prefix=".new-", dir=file.parent)
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass") as stream:
-                json.dump(value, stream, indent=2, ensure_ascii=False)
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(content)
                 stream.flush()
                 os.fsync(stream.fileno())
             Path(name).replace(file)
@@ -66,7 +81,7 @@ def write_json(file: Path, value: Json) -> None:
 
 @contextmanager
 def translate_errors(file: Path) -> Iterator[None]:
-    """What the disk refuses, in our words."""
+    """Translates an OSError into an error of the store."""
     try:
         yield
     except PermissionError as error:

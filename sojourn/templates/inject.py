@@ -1,4 +1,4 @@
-"""Putting a template before a conversation: as messages, for those who take tool history, or as words."""
+"""Puts a template before a conversation: as messages with tool calls, or as text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result
 from sojourn.templates.model import SessionTemplate, ToolCallExample
 from sojourn.templates.parameters import parameters_of
-from sojourn.text.template_examples import example_ids, mark_as_example
+from sojourn.text.template_examples import example_ids, mark_as_example, render_examples
+from sojourn.text.token_count import estimate_tokens
 
 
 def write_introduction(template: SessionTemplate) -> str:
@@ -47,6 +48,11 @@ def _ids_in(messages: Sequence[Mapping[str, Any]]) -> set[str]:
 
 def _arguments(example: ToolCallExample) -> str:
     return json.dumps(dict(example.arguments), ensure_ascii=False)
+
+
+def estimate_template_tokens(template: SessionTemplate) -> int:
+    """How many tokens a template takes before a conversation."""
+    return estimate_tokens(render_examples(to_example_messages(template)))
 
 
 def to_example_messages(template: SessionTemplate, taken: Collection[str] = ()) -> tuple[Message, ...]:

@@ -1,6 +1,6 @@
-"""Library: where templates are kept, each under its name, with what we know about it beside it.
+"""Library: stores templates by name, each with what is known about it.
 
-Two implementations keep one contract: files in a folder, and records in a shared store.
+Two implementations share one contract: files in a folder, and records in a shared store.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from sojourn.core.errors import Conflict, NotFound
 from sojourn.core.messages import Json
-from sojourn.templates.model import SessionTemplate
+from sojourn.templates.model import SessionTemplate, TaskType, task_type
 
 NoteKind = Literal["suggestion", "outcome"]
 
@@ -52,6 +52,10 @@ class StoredTemplate:
     template: SessionTemplate
     about: About = field(default_factory=About)
 
+    def to_dict(self) -> dict[str, Json]:
+        """The JSON form of the template, with what is known about it."""
+        return {**self.template.to_dict(), "about": self.about.to_dict()}
+
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
@@ -65,32 +69,37 @@ class Unreadable:
 class LibraryContents:
     """Everything in the library, newest first, and what could not be read."""
 
-    kept: Sequence[StoredTemplate]
+    stored: Sequence[StoredTemplate]
     unreadable: Sequence[Unreadable] = ()
+
+    def of_type(self, kind: TaskType | str | None) -> list[StoredTemplate]:
+        """The templates for one type of task; all of them for None."""
+        meant = None if kind is None else task_type(kind)
+        return [one for one in self.stored if meant in (None, one.template.task_type)]
 
 
 Step = Callable[[StoredTemplate], StoredTemplate]
 
 
 class Library(Protocol):
-    """Templates by name; a use is counted exactly, whoever else counts at the same moment."""
+    """Templates by name; uses are counted exactly, also by several processes at once."""
 
     async def all(self) -> LibraryContents: ...
     async def get(self, name: str) -> StoredTemplate: ...  # NotFound; BadInput when it cannot be read
-    async def save(self, kept: StoredTemplate, *, replace: bool = False) -> None: ...  # Conflict when the name is taken
+    async def save(self, stored: StoredTemplate, *, replace: bool = False) -> None: ...  # Conflict: the name is taken
     async def delete(self, name: str) -> bool: ...
-    async def change(
-        self, name: str, step: Step
-    ) -> StoredTemplate: ...  # in one step, so that no use gets lost; may rename
-    async def count_use(self, name: str) -> int: ...  # the count with this use; NotFound
+    async def change(self, name: str, step: Step) -> StoredTemplate: ...  # in one transaction; may rename
     async def notes(self, kind: NoteKind) -> dict[str, Json]: ...
     async def read_note(self, kind: NoteKind, key: str) -> Json | None: ...
-    async def note(self, kind: NoteKind, key: str, value: Json | None) -> None: ...  # None takes it away
+    async def note(self, kind: NoteKind, key: str, value: Json | None) -> None: ...  # None deletes it
+
+    async def count_use(self, name: str) -> int:
+        """Counts a use of a template, and returns the new count. NotFound."""
+        return (await self.change(name, _add_use)).template.usage_count
 
 
-def add_use(kept: StoredTemplate) -> StoredTemplate:
-    """The template, used once more."""
-    return replace(kept, template=replace(kept.template, usage_count=kept.template.usage_count + 1))
+def _add_use(stored: StoredTemplate) -> StoredTemplate:
+    return replace(stored, template=replace(stored.template, usage_count=stored.template.usage_count + 1))
 
 
 def to_not_found(name: str) -> NotFound:
@@ -101,5 +110,5 @@ def to_conflict(name: str) -> Conflict:
     return Conflict(f'There is already a template "{name}".', hint="Choose another name, or delete that one first.")
 
 
-def sort_newest_first(kept: Sequence[StoredTemplate]) -> list[StoredTemplate]:
-    return sorted(kept, key=lambda one: (-one.template.created_at, one.template.name))
+def sort_newest_first(stored: Sequence[StoredTemplate]) -> list[StoredTemplate]:
+    return sorted(stored, key=lambda one: (-one.template.created_at, one.template.name))

@@ -1,4 +1,4 @@
-"""Reading a whole history for its shapes: several processes side by side, and only what changed since last time."""
+"""Miner: reads a whole history for its shapes, in several processes, and only what changed since last time."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from sojourn.core.errors import BadInput, StoreCorrupt
+from sojourn.core.errors import StoreCorrupt
+from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER
-from sojourn.ports.history import HasSize, HasToolExchanges, History, SessionFacts
+from sojourn.ports.history import HasSize, History, SessionFacts
 from sojourn.templates.session_shape import Digest, digest_session, fingerprint
+from sojourn.templates.tool_calls import read_exchanges
 from sojourn.worker_pool import PARALLEL_FROM_BYTES, WorkerPool, batches
 
 # Below this many rows to read, starting other processes costs more than it saves.
@@ -30,6 +32,10 @@ class MiningResult:
     read: int
     damaged: tuple[str, ...] = ()
 
+    def to_dict(self) -> dict[str, Json]:
+        """The figures, for a surface."""
+        return {"sessions": len(self.facts), "read": self.read, "damaged": list(self.damaged)}
+
 
 def mine(
     history: History,
@@ -42,7 +48,9 @@ def mine(
     """The shapes of all sessions of the owner that are not archived; sessions that did not change are not read."""
     with ExitStack() as until_done:
         early = (
-            until_done.enter_context(_crew(history, workers)) if workers != 1 and _is_large(history, known) else None
+            until_done.enter_context(_start_workers(history, workers))
+            if workers != 1 and _is_large(history, known)
+            else None
         )
         facts = [one for one in history.sessions() if not one.archived and one.principal == OWNER]
         prints = {one.id: fingerprint(one) for one in facts}
@@ -54,7 +62,7 @@ def mine(
         if workers == 1 or sum(rows for _, rows in sizes) <= in_process_rows:
             mined = (mine_here(history, part) for part in batches(sizes))
         else:
-            mined = (early or until_done.enter_context(_crew(history, workers))).map(_mine, sizes)
+            mined = (early or until_done.enter_context(_start_workers(history, workers))).map(_mine, sizes)
         for parcel in mined:
             for id, shape in parcel:
                 if shape is None:
@@ -66,8 +74,8 @@ def mine(
     return MiningResult(facts=facts, known=found, read=len(left), damaged=tuple(damaged))
 
 
-def _crew(history: History, workers: int | None) -> WorkerPool:
-    return WorkerPool(_begin, (history,), workers=workers)
+def _start_workers(history: History, workers: int | None) -> WorkerPool:
+    return WorkerPool(_set_history, (history,), workers=workers)
 
 
 def _is_large(history: History, known: Known) -> bool:
@@ -76,32 +84,32 @@ def _is_large(history: History, known: Known) -> bool:
 
 
 def mine_here(history: History, sessions: Sequence[str]) -> list[Mined]:
-    """In this very process. A damaged session is reported and the next one read."""
-    if not isinstance(history, HasToolExchanges):
-        raise BadInput("This history does not tell which answer belongs to which call.", hint="Import it first.")
+    """Mines sessions in this process. A damaged session is reported and skipped."""
     done: list[Mined] = []
     while len(done) < len(sessions):
         try:
-            done += [(session, digest_session(rows)) for session, rows in history.exchanges(sessions[len(done) :])]
+            done += [
+                (session, digest_session(rows)) for session, rows in read_exchanges(history, sessions[len(done) :])
+            ]
         except StoreCorrupt:
-            done += _one_by_one(history, sessions[len(done) :])
+            done += _mine_singly(history, sessions[len(done) :])
     return done
 
 
-def _one_by_one(history: HasToolExchanges, sessions: Sequence[str]) -> Iterator[Mined]:
+def _mine_singly(history: History, sessions: Sequence[str]) -> Iterator[Mined]:
     for session in sessions:
         try:
-            yield from ((session, digest_session(rows)) for _, rows in history.exchanges([session]))
+            yield from ((session, digest_session(rows)) for _, rows in read_exchanges(history, [session]))
         except StoreCorrupt:
             yield session, None
 
 
-# -- in the worker process: the process is the object, this is its state ---------------------
+# -- in the worker process ---------------------------------------------------------------
 
 _history: History | None = None
 
 
-def _begin(history: History) -> None:
+def _set_history(history: History) -> None:
     global _history
     gc.disable()  # a digest leaves no circles behind, only millions of small things to look through
     _history = history
@@ -109,5 +117,5 @@ def _begin(history: History) -> None:
 
 def _mine(sessions: list[str]) -> list[Mined]:
     if _history is None:
-        raise RuntimeError("A worker mines before it was begun.")
+        raise RuntimeError("The worker has no history.")
     return mine_here(_history, sessions)

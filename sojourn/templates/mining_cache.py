@@ -1,4 +1,4 @@
-"""What mining found last time, kept in one file so that only what changed is read again.
+"""Mining cache: one file with what mining found last time, so that only what changed is read again.
 
 The file is a convenience: without it, or if it is torn, everything is simply read once more.
 """
@@ -6,13 +6,14 @@ The file is a convenience: without it, or if it is torn, everything is simply re
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from pydantic_core import to_json
 
 from sojourn.core.errors import StoreUnavailable
-from sojourn.templates.files import make_folder, translate_errors
+from sojourn.templates.files import replace_file
 from sojourn.templates.miner import Known
 from sojourn.templates.session_shape import VERSION, Digest
 from sojourn.templates.tool_calls import json_of
@@ -21,7 +22,7 @@ FOLDER = "cache"
 
 
 def locate_cache(home: Path, history: str) -> Path:
-    """Where the findings of a history are kept; `history` is its address."""
+    """The cache file of a history; `history` is its address."""
     short = hashlib.blake2b(history.encode(), digest_size=6).hexdigest()
     return home / FOLDER / f"templates-{short}.json"
 
@@ -49,19 +50,12 @@ def save_cache(file: Path, known: Known) -> None:
         for session, (mark, found) in known.items()
     }
     text = to_json({"version": VERSION, "sessions": sessions, "steps": list(numbers)})
-    fresh = file.with_suffix(".new")
-    try:
-        with translate_errors(file):
-            make_folder(file.parent)
-            fresh.write_bytes(text)
-            fresh.chmod(0o600)
-            fresh.replace(file)
-    except StoreUnavailable:
-        fresh.unlink(missing_ok=True)
+    with suppress(StoreUnavailable):
+        replace_file(file, text)
 
 
 def clear_cache(home: Path) -> list[Path]:
-    """Takes away what was kept of any history; returns the files that went."""
+    """Deletes the caches of all histories; returns their files."""
     found = sorted((home / FOLDER).glob("templates-*.json"))
     for file in found:
         file.unlink(missing_ok=True)

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -24,7 +24,7 @@ LAST_TIME = 250_000_000_000  # seconds since 1970, in the year 9892: what comes 
 
 
 class TaskType(Enum):
-    """What a session was mostly about, told by the tools it used."""
+    """What a session was mostly about, by the tools it used."""
 
     CODE = "code"
     FILE = "file"
@@ -34,7 +34,6 @@ class TaskType(Enum):
 
 
 def task_type(word: TaskType | str) -> TaskType:
-    """The task type of that name."""
     try:
         return word if isinstance(word, TaskType) else TaskType(word.strip().lower())
     except (ValueError, AttributeError) as error:
@@ -67,7 +66,7 @@ class ToolCallExample:
         return cls(
             tool_name=name,
             arguments=_arguments(arguments),
-            result=result if isinstance(result, str) else "" if result is None else _json(result),
+            result=result if isinstance(result, str) else _to_text(result),
             success=data.get("success", True) is not False,
         )
 
@@ -110,9 +109,9 @@ class SessionTemplate:
         if not isinstance(examples, list) or not all(isinstance(one, Mapping) for one in examples):
             raise BadInput("`examples` is not a list of objects.", hint="Each example is an object with tool_name.")
         if not isinstance(used, int) or not isinstance(made, int | float):
-            raise BadInput("`usage_count` and `created_at` must be numbers.", hint="Mend the file, or delete it.")
+            raise BadInput("`usage_count` and `created_at` must be numbers.", hint="Correct the file, or delete it.")
         if not abs(made) <= LAST_TIME:
-            raise BadInput("`created_at` is no time.", hint="It is counted in seconds since 1970.")
+            raise BadInput("`created_at` is not a time.", hint="It is counted in seconds since 1970.")
         source = data.get("source_session_id")
         return cls(
             name=data["name"],
@@ -135,8 +134,8 @@ def _arguments(given: Json) -> Mapping[str, Json]:
     return given if isinstance(given, Mapping) else {}
 
 
-def _json(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _to_text(result: Json) -> str:
+    return "" if result is None else json.dumps(result, ensure_ascii=False)
 
 
 def default_description(examples: int) -> str:
@@ -171,3 +170,11 @@ def default_name(task_type: TaskType, session: str, now: float | None = None) ->
     """`<type>_<the last 8 of the session's id>_<unix time>`: the first 8 of our ids are a date."""
     tail = re.sub(r"[^\w-]", "", session)[-8:] or "session"
     return f"{task_type.value}_{tail}_{int(time.time() if now is None else now)}"
+
+
+def find_free_name(name: str, taken: Iterable[str]) -> str:
+    """The name, followed by a number if it is taken."""
+    used, candidate, number = set(taken), name, 2
+    while candidate in used:
+        candidate, number = f"{name}_{number}", number + 1
+    return candidate

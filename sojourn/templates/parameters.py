@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from sojourn.core.messages import Json
-from sojourn.templates.model import ToolCallExample
+from sojourn.templates.model import ToolCallExample, find_free_name
 
 _PIECE = re.compile(r"\s+|[^\s]+")
 _HOLE = re.compile(r"\{\{(\w+)\}\}")
@@ -15,7 +17,7 @@ _SHORTEST_CHARACTERS = 4  # characters a value must have to be looked for in res
 
 def parameters_of(examples: Sequence[ToolCallExample]) -> list[str]:
     """The names of the parameters, in order of appearance."""
-    texts = [text for one in examples for text in _list_texts(dict(one.arguments))]
+    texts = [json.dumps(dict(one.arguments), ensure_ascii=False) for one in examples]
     return list(dict.fromkeys(name for text in texts for name in _HOLE.findall(text)))
 
 
@@ -23,7 +25,7 @@ def generalise_runs(runs: Sequence[Sequence[ToolCallExample]]) -> list[ToolCallE
     """One run that stands for all: the first one, with a parameter wherever the others differ from it.
     The same values in two places are the same parameter."""
     names = _Names()
-    made = []
+    merged = []
     for step, example in enumerate(runs[0]):
         others = [run[step] for run in runs[1:]]
         arguments = {
@@ -31,10 +33,9 @@ def generalise_runs(runs: Sequence[Sequence[ToolCallExample]]) -> list[ToolCallE
             for name, value in example.arguments.items()
             if all(name in other.arguments for other in others)
         }
-        made.append((example, arguments))
+        merged.append((example, arguments))
     return [
-        ToolCallExample(example.tool_name, arguments, names.in_text(example.result), example.success)
-        for example, arguments in made
+        replace(example, arguments=arguments, result=names.in_text(example.result)) for example, arguments in merged
     ]
 
 
@@ -47,12 +48,7 @@ class _Names:
     def of(self, wish: str, values: Sequence[Json]) -> str:
         key = tuple(str(value) for value in values)
         if key not in self._by_values:
-            stem = re.sub(r"\W", "_", wish) or "value"
-            taken = set(self._by_values.values())
-            name, number = stem, 2
-            while name in taken:
-                name, number = f"{stem}_{number}", number + 1
-            self._by_values[key] = name
+            self._by_values[key] = find_free_name(re.sub(r"\W", "_", wish) or "value", self._by_values.values())
         return f"{{{{{self._by_values[key]}}}}}"
 
     def in_text(self, text: str) -> str:
@@ -81,16 +77,8 @@ def _merge_text(name: str, value: str, others: Sequence[str], names: _Names) -> 
     """Word by word where most words are the same, so that `pytest tests/a.py` keeps its `pytest`."""
     pieces = [_PIECE.findall(text) for text in (value, *others)]
     columns = list(zip(*pieces, strict=False))
-    said = [words for words in columns if not words[0].isspace()]
-    common = sum(len(set(words)) == 1 for words in said)
-    if len({len(one) for one in pieces}) != 1 or 2 * common < len(said):
+    visible = [words for words in columns if not words[0].isspace()]
+    common = sum(len(set(words)) == 1 for words in visible)
+    if len({len(one) for one in pieces}) != 1 or 2 * common < len(visible):
         return names.of(name, [value, *others])
     return "".join(words[0] if len(set(words)) == 1 else names.of(name, words) for words in columns)
-
-
-def _list_texts(value: Json) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, Mapping):
-        return [text for one in value.values() for text in _list_texts(one)]
-    return [text for one in value for text in _list_texts(one)] if isinstance(value, list) else []

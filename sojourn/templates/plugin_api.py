@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -9,8 +10,6 @@ from pydantic import BaseModel, Field
 
 from sojourn.ports.app import ScanContext
 from sojourn.templates.extract import MAX_EXAMPLES
-from sojourn.templates.library import StoredTemplate
-from sojourn.templates.model import task_type
 from sojourn.templates.service import TOKENS, TemplateChanges, TemplateService
 
 TypeName = Literal["code", "file", "research", "terminal", "mixed"]
@@ -22,7 +21,7 @@ class Making(BaseModel):
 
     session: str = Field(min_length=1, max_length=300, description="A session by id, beginning of an id, or title.")
     name: str | None = Field(default=None, max_length=300, description="Default: type, end of the id, time.")
-    type: TypeName | None = Field(default=None, description="Default: told by the tools it used.")
+    type: TypeName | None = Field(default=None, description="Default: by the tools it used.")
     max_examples: int = Field(default=MAX_EXAMPLES, ge=1, le=1000)
 
 
@@ -33,7 +32,7 @@ class Approving(BaseModel):
 
 
 class Rejecting(BaseModel):
-    """Whether it may be asked about again."""
+    """Whether it may be suggested again."""
 
     never: bool = False
 
@@ -59,29 +58,24 @@ def router(app: ScanContext) -> APIRouter:
     """List, show, create, approve, edit, delete, preview; every answer comes from the library as it is now."""
     service = TemplateService(app)
     api = APIRouter()
-    _reading(api, service)
-    _changing(api, service)
-    _deciding(api, service)
+    _add_read_routes(api, service)
+    _add_change_routes(api, service)
+    _add_suggestion_routes(api, service)
     return api
 
 
-def _shape(kept: StoredTemplate) -> Answer:
-    return {**kept.template.to_dict(), "about": kept.about.to_dict()}
-
-
-def _reading(api: APIRouter, service: TemplateService) -> None:
+def _add_read_routes(api: APIRouter, service: TemplateService) -> None:
     @api.get("/templates")
     async def list_templates(type: Annotated[TypeName | None, Query()] = None) -> Answer:
         """All templates, newest first, and those that cannot be read."""
         contents = await service.library.all()
-        kept = [one for one in contents.kept if type is None or one.template.task_type is task_type(type)]
         broken = [{"name": one.name, "problem": one.problem} for one in contents.unreadable]
-        return {"templates": [_shape(one) for one in kept], "unreadable": broken}
+        return {"templates": [one.to_dict() for one in contents.of_type(type)], "unreadable": broken}
 
     @api.get("/templates/{name}")
     async def show_template(name: str) -> Answer:
         """One template with everything in it."""
-        return _shape(await service.library.get(name))
+        return (await service.library.get(name)).to_dict()
 
     @api.get("/stats")
     async def stats() -> Answer:
@@ -91,22 +85,15 @@ def _reading(api: APIRouter, service: TemplateService) -> None:
     @api.post("/templates/{name}/preview")
     async def preview(name: str, body: Previewing) -> Answer:
         """What would be sent, and how many tokens it is. Nothing is counted."""
-        made = await service.preview(name, body.messages, body.tools, body.budget)
-        return {
-            "messages": list(made.messages),
-            "text": made.text,
-            "tokens": made.tokens,
-            "left_out": list(made.left_out),
-            "mapped": list(made.mapped),
-        }
+        return asdict(await service.preview(name, body.messages, body.tools, body.budget))
 
 
-def _changing(api: APIRouter, service: TemplateService) -> None:
+def _add_change_routes(api: APIRouter, service: TemplateService) -> None:
     @api.post("/templates", status_code=201)
     async def create(body: Making) -> Answer:
         """A template of what worked in a session."""
-        kept = await service.create(body.session, name=body.name, kind=body.type, most=body.max_examples)
-        return _shape(kept)
+        stored = await service.create(body.session, name=body.name, kind=body.type, most=body.max_examples)
+        return stored.to_dict()
 
     @api.patch("/templates/{name}")
     async def edit(name: str, body: Editing) -> Answer:
@@ -121,7 +108,7 @@ def _changing(api: APIRouter, service: TemplateService) -> None:
         return Response(status_code=204)
 
 
-def _deciding(api: APIRouter, service: TemplateService) -> None:
+def _add_suggestion_routes(api: APIRouter, service: TemplateService) -> None:
     @api.get("/suggestions")
     async def suggestions() -> Answer:
         """What waits for a decision, best first."""
@@ -131,18 +118,12 @@ def _deciding(api: APIRouter, service: TemplateService) -> None:
     async def mine() -> Answer:
         """Looks through the whole history for what comes back; only what changed since last time is read."""
         found = await service.suggest()
-        waiting = [one.to_dict() for one in await service.inbox.waiting()]
-        return {
-            "sessions": len(found.facts),
-            "read": found.read,
-            "damaged": list(found.damaged),
-            "suggestions": waiting,
-        }
+        return {**found.to_dict(), "suggestions": [one.to_dict() for one in await service.inbox.waiting()]}
 
     @api.post("/suggestions/{id}/approve", status_code=201)
     async def approve(id: str, body: Approving | None = None) -> Answer:
         """Makes a template of a suggestion."""
-        return _shape(await service.inbox.approve(id, name=body.name if body else None))
+        return (await service.inbox.approve(id, name=body.name if body else None)).to_dict()
 
     @api.post("/suggestions/{id}/reject")
     async def reject(id: str, body: Rejecting | None = None) -> Answer:

@@ -10,12 +10,12 @@ from sojourn.core.sessions import SessionId
 from sojourn.ports.store import Record, RecordStore
 from sojourn.templates.library import (
     About,
+    Library,
     LibraryContents,
     NoteKind,
     Step,
     StoredTemplate,
     Unreadable,
-    add_use,
     sort_newest_first,
     to_conflict,
     to_not_found,
@@ -26,21 +26,21 @@ KIND = "template"
 _PAGE_RECORDS = 500  # read at once
 
 
-class RecordLibrary:
-    """What is changed is changed by compare-and-swap: whoever was too late reads again and repeats."""
+class RecordLibrary(Library):
+    """Library over records. A change is a compare-and-swap, repeated after a conflict."""
 
     def __init__(self, store: RecordStore) -> None:
         self._store = store
 
     async def all(self) -> LibraryContents:
-        kept: list[StoredTemplate] = []
+        stored: list[StoredTemplate] = []
         unreadable: list[Unreadable] = []
         for record in await self._list_records(KIND):
             try:
-                kept.append(_to_stored(record))
+                stored.append(_to_stored(record))
             except BadInput as error:
                 unreadable.append(Unreadable(record.key, str(error)))
-        return LibraryContents(sort_newest_first(kept), tuple(unreadable))
+        return LibraryContents(sort_newest_first(stored), tuple(unreadable))
 
     async def _list_records(self, kind: str) -> list[Record]:
         found: list[Record] = []
@@ -57,8 +57,8 @@ class RecordLibrary:
             raise to_not_found(name)
         return record
 
-    async def save(self, kept: StoredTemplate, *, replace: bool = False) -> None:
-        record = Record(kind=KIND, key=check_name(kept.template.name), value=_to_value(kept))
+    async def save(self, stored: StoredTemplate, *, replace: bool = False) -> None:
+        record = Record(kind=KIND, key=check_name(stored.template.name), value=_to_value(stored))
         try:
             await self._store.put_record(record, expect=None if replace else 0)
         except Conflict as error:
@@ -81,9 +81,6 @@ class RecordLibrary:
                 continue
             return new
 
-    async def count_use(self, name: str) -> int:
-        return (await self.change(name, add_use)).template.usage_count
-
     async def notes(self, kind: NoteKind) -> dict[str, Json]:
         return {record.key: record.value for record in await self._list_records(f"{KIND}-{kind}")}
 
@@ -99,8 +96,8 @@ class RecordLibrary:
             await self._store.put_record(Record(kind=f"{KIND}-{kind}", key=key, value=value, session=session))
 
 
-def _to_value(kept: StoredTemplate) -> dict[str, Json]:
-    return {"template": kept.template.to_dict(), "about": kept.about.to_dict()}
+def _to_value(stored: StoredTemplate) -> dict[str, Json]:
+    return {"template": stored.template.to_dict(), "about": stored.about.to_dict()}
 
 
 def _to_stored(record: Record) -> StoredTemplate:

@@ -1,18 +1,17 @@
-"""Which template fits a request: told by the words of the requests it comes from, and by its own."""
+"""Relevance: ranks templates for a request by the words of the requests they come from, and by their own."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 
 from sojourn.templates.create import choose_template
-from sojourn.templates.inject import to_example_messages
+from sojourn.templates.inject import estimate_template_tokens
 from sojourn.templates.library import StoredTemplate
-from sojourn.templates.model import TaskType
-from sojourn.text.template_examples import render_examples
-from sojourn.text.token_count import estimate_tokens
+from sojourn.templates.model import SessionTemplate, TaskType
 from sojourn.text.tokenizer import extract_terms
 
 MOST = 3  # templates at a time
@@ -36,16 +35,16 @@ _PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _SAYS
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A template, how well it fits, what it costs, and why it is here."""
+    """A template, how well it fits, how many tokens it takes, and why it was chosen."""
 
-    kept: StoredTemplate
+    stored: StoredTemplate
     score: float
     tokens: int
     because: str
 
 
 def words_of(text: str) -> set[str]:
-    """The words that say something."""
+    """The words of a text without stop words and numbers."""
     return {word for word in extract_terms(text[:2000]) if word not in _COMMON and not word.isdigit()}
 
 
@@ -58,19 +57,21 @@ def likely_types(request: str) -> dict[TaskType, float]:
 def rank_templates(request: str, approved: Sequence[StoredTemplate]) -> list[Match]:
     """The templates that fit a request, the best first; among equals the less used, then the better proven. Where no
     words say which one is meant but the request clearly sounds like a type of task: one template of that type."""
-    said = words_of(request)
+    words = words_of(request)
     own = {one.template.name: _collect_words(one) for one in approved if one.template.examples}
     weight = _weigh_words(list(own.values()))
     likely = likely_types(request)
     found = []
     for one in approved:
-        if not one.template.examples or not said:
+        if not one.template.examples or not words:
             continue
-        shared = said & own[one.template.name]
-        fit = _weigh_share(shared, said, weight)
+        shared = words & own[one.template.name]
+        fit = _weigh_share(shared, words, weight)
         score = fit + 0.1 * likely[one.template.task_type] if shared else 0.0
         if score >= LEAST:
-            found.append(Match(one, round(score, 3), _estimate_cost(one), _explain(one, shared, weight)))
+            found.append(
+                Match(one, round(score, 3), estimate_template_tokens(one.template), _explain(one, shared, weight))
+            )
     return sorted(found, key=_rank_key) or _choose_by_type(likely, approved)
 
 
@@ -80,7 +81,7 @@ def _choose_by_type(likely: Mapping[TaskType, float], approved: Sequence[StoredT
         return []
     one = choose_template(approved, first)
     why = f"your request sounds like a {first.value} task"
-    return [Match(one, round(0.1 * likely[first], 3), _estimate_cost(one), why)] if one else []
+    return [Match(one, round(0.1 * likely[first], 3), estimate_template_tokens(one.template), why)] if one else []
 
 
 def select_within_budget(matches: Sequence[Match], budget: int, most: int = MOST) -> tuple[list[Match], list[str]]:
@@ -91,51 +92,42 @@ def select_within_budget(matches: Sequence[Match], budget: int, most: int = MOST
     for one in matches:
         if len(chosen) >= most:
             break
-        if one.tokens <= budget or (not chosen and _estimate_first_example(one.kept) <= budget):
+        if one.tokens <= budget or (not chosen and _estimate_first_example(one.stored.template) <= budget):
             chosen.append(one)
             budget -= min(one.tokens, budget)
         else:
-            left_out.append(f'template "{one.kept.template.name}" ({one.tokens} tokens, {budget} left)')
+            left_out.append(f'template "{one.stored.template.name}" ({one.tokens} tokens, {budget} left)')
     return chosen, left_out
 
 
-def _estimate_cost(kept: StoredTemplate) -> int:
-    return estimate_tokens(render_examples(to_example_messages(kept.template)))
+def _estimate_first_example(template: SessionTemplate) -> int:
+    return estimate_template_tokens(replace(template, examples=template.examples[:1]))
 
 
-def _estimate_first_example(kept: StoredTemplate) -> int:
-    return estimate_tokens(
-        render_examples(to_example_messages(replace(kept.template, examples=kept.template.examples[:1])))
-    )
-
-
-def _collect_words(kept: StoredTemplate) -> set[str]:
-    template = kept.template
-    asked = [words_of(request) for request in kept.about.requests]
+def _collect_words(stored: StoredTemplate) -> set[str]:
+    template = stored.template
+    requested = [words_of(request) for request in stored.about.requests]
     described = template.description if not template.description.startswith("Template with") else ""
-    return words_of(f"{template.name} {described}").union(*asked)
+    return words_of(f"{template.name} {described}").union(*requested)
 
 
 def _weigh_words(all_words: Sequence[set[str]]) -> dict[str, float]:
     """A word that every template has says little about which one is meant."""
-    count: dict[str, int] = {}
-    for words in all_words:
-        for word in words:
-            count[word] = count.get(word, 0) + 1
-    return {word: 1.0 + log(len(all_words) / seen) for word, seen in count.items()}
+    counts = Counter(word for words in all_words for word in words)
+    return {word: 1.0 + log(len(all_words) / seen) for word, seen in counts.items()}
 
 
-def _weigh_share(shared: set[str], said: set[str], weight: dict[str, float]) -> float:
-    total = sum(weight.get(word, 1.0) for word in said)
+def _weigh_share(shared: set[str], words: set[str], weight: dict[str, float]) -> float:
+    total = sum(weight.get(word, 1.0) for word in words)
     return sum(weight.get(word, 1.0) for word in shared) / total if total else 0.0
 
 
-def _explain(kept: StoredTemplate, shared: set[str], weight: dict[str, float]) -> str:
+def _explain(stored: StoredTemplate, shared: set[str], weight: dict[str, float]) -> str:
     best = sorted(shared, key=lambda word: (-weight.get(word, 1.0), -len(word), word))[:4]
-    proof = f", proven in {kept.about.proven} sessions" if kept.about.proven > 1 else ""
+    proof = f", proven in {stored.about.proven} sessions" if stored.about.proven > 1 else ""
     return f"it shares {', '.join(best)} with your request{proof}"
 
 
 def _rank_key(match: Match) -> tuple[float, int, int, str]:
-    kept = match.kept
-    return -match.score, kept.template.usage_count, -kept.about.proven, kept.template.name
+    stored = match.stored
+    return -match.score, stored.template.usage_count, -stored.about.proven, stored.template.name

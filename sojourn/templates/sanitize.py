@@ -1,4 +1,4 @@
-"""What a template may keep: no secrets, no personal paths, no endless results."""
+"""Sanitizing: removes secrets, personal paths and the middle of long results before a template is stored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HOME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Cleaner:
-    """Makes an example fit to be kept."""
+    """Removes from templates what must not be stored."""
 
     result_chars: int = RESULT_CHARS
 
@@ -35,17 +35,15 @@ class Cleaner:
         return replace(template, examples=examples, description=self.text(template.description))
 
     def example(self, example: ToolCallExample) -> ToolCallExample:
-        return ToolCallExample(
-            example.tool_name, self.arguments(example.arguments), self.text(example.result), example.success
-        )
+        return replace(example, arguments=self.arguments(example.arguments), result=self.text(example.result))
 
     def text(self, text: str) -> str:
         return trim_middle(_HOME.sub("~", redact(text)), self.result_chars)
 
     def arguments(self, arguments: Mapping[str, Json]) -> dict[str, Json]:
         """Blacked out as one JSON text, because a secret is often known by the name before it."""
-        found: Json = json.loads(redact(json.dumps(dict(arguments), ensure_ascii=False)))
-        return {_HOME.sub("~", name): self._value(value) for name, value in found.items()}
+        cleaned: dict[str, Json] = self._value(json.loads(redact(json.dumps(dict(arguments), ensure_ascii=False))))
+        return cleaned
 
     def _value(self, value: Json) -> Json:
         if isinstance(value, str):

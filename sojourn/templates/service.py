@@ -1,9 +1,10 @@
-"""Everything a surface may do with templates: the commands and the routes are two views of this."""
+"""Template service: everything that the commands and the routes do with templates."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,9 @@ from typing import Any
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
 from sojourn.ports.app import ScanContext
-from sojourn.ports.history import History
 from sojourn.templates.create import make_template, resolve_session
 from sojourn.templates.effectiveness import Comparison, SessionOutcome, compare_outcomes
-from sojourn.templates.extract import MAX_EXAMPLES, read_conversation
+from sojourn.templates.extract import MAX_EXAMPLES
 from sojourn.templates.factory import history_of, library_of
 from sojourn.templates.inject import inject, to_example_messages
 from sojourn.templates.library import Library, StoredTemplate
@@ -42,34 +42,26 @@ class TemplateChanges:
     whole: Json | None = None  # a whole template in its JSON form
 
     def apply_to(self, template: SessionTemplate) -> SessionTemplate:
-        made = template if self.whole is None else _apply_edit(template, self.whole)
+        made = template
+        if self.whole is not None:  # somebody's edit; what only we count stays ours
+            edited = SessionTemplate.from_dict(self.whole)
+            made = replace(edited, usage_count=template.usage_count, created_at=template.created_at)
         gone = set(self.drop)
         if unknown := gone - set(range(1, len(made.examples) + 1)):
             raise BadInput(f"There is no example {min(unknown)}.", hint=f"There are {len(made.examples)}.")
         left = [one for number, one in enumerate(made.examples, 1) if number not in gone]
         if not left:
             raise BadInput("A template needs at least one example.", hint="Delete the template instead.")
-        was = made.description == default_description(len(made.examples))
-        text = (
-            self.description
-            if self.description is not None
-            else default_description(len(left))
-            if was
-            else made.description
-        )
+        description = made.description if self.description is None else self.description
+        if self.description is None and description == default_description(len(made.examples)):
+            description = default_description(len(left))
         return replace(
             made,
             name=check_name(self.name) if self.name is not None else made.name,
             examples=left,
-            description=text,
+            description=description,
             task_type=task_type(self.kind) if self.kind is not None else made.task_type,
         )
-
-
-def _apply_edit(template: SessionTemplate, data: Json) -> SessionTemplate:
-    """Somebody's edit; what only we count stays ours."""
-    made = SessionTemplate.from_dict(data)
-    return replace(made, usage_count=template.usage_count, created_at=template.created_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +82,7 @@ class TemplateService:
         self._app = app
         self.library: Library = library_of(app)
         self._cleaner = Cleaner(app.settings["templates.result_chars"])
-        self.inbox = SuggestionInbox(self.library, self._cleaner)
+        self.inbox = SuggestionInbox(self.library)
 
     async def create(
         self,
@@ -102,23 +94,17 @@ class TemplateService:
         home: Path | None = None,
     ) -> StoredTemplate:
         """A template of a session of ours, or of a Hermes home that is only read."""
-        if home is None:
-            session = (await self._app.store.resolve(session)).id
-        taken = [one.template.name for one in (await self.library.all()).kept]
-        kept = await asyncio.to_thread(self._make, session, name, kind, most, home, taken)
-        await self.library.save(kept)
-        return kept
+        own = (await self._app.store.resolve(session)).id if home is None else None
+        taken = [one.template.name for one in (await self.library.all()).stored]
 
-    def _make(
-        self, session: str, name: str | None, kind: str | None, most: int, home: Path | None, taken: Sequence[str]
-    ) -> StoredTemplate:
-        history = history_of(self._app, home)
-        try:
-            id = resolve_session(history, session) if home is not None else session
-            talk = read_conversation(history, id)
-            return make_template(talk, id, name=name, kind=kind, most=most, taken=taken, cleaner=self._cleaner)
-        finally:
-            history.close()
+        def make() -> StoredTemplate:
+            with closing(history_of(self._app, home)) as history:
+                id = own or resolve_session(history, session)
+                return make_template(history, id, name=name, kind=kind, most=most, taken=taken, cleaner=self._cleaner)
+
+        stored = await asyncio.to_thread(make)
+        await self.library.save(stored)
+        return stored
 
     async def suggest(self, home: Path | None = None, progress: Progress | None = None) -> MiningResult:
         """Mines the whole history and fills the inbox."""
@@ -130,9 +116,8 @@ class TemplateService:
     def _mine(
         self, home: Path | None, progress: Progress | None, decided: Mapping[str, float]
     ) -> tuple[MiningResult, list[Suggestion]]:
-        history: History = history_of(self._app, home)
         file = locate_cache(self._app.settings.home, self._describe_history(home))
-        try:
+        with closing(history_of(self._app, home)) as history:
             before = load_cache(file)
             found = mine(history, before, progress=progress)
             if found.read or len(before) != len(found.known):
@@ -140,8 +125,6 @@ class TemplateService:
             digests = {session: one for session, (_, one) in found.known.items()}
             newest = [facts.id for facts in found.facts]
             return found, find_suggestions(history, digests, newest, cleaner=self._cleaner, decided=decided)
-        finally:
-            history.close()
 
     def _describe_history(self, home: Path | None) -> str:
         settings = self._app.settings
@@ -150,32 +133,35 @@ class TemplateService:
         url = settings["database_url"]
         return str(url.reveal()) if url else f"home:{settings.home.resolve()}"
 
+    async def get(self, name: str) -> StoredTemplate | Suggestion:
+        """A template of the library, or a suggestion by its id."""
+        try:
+            return await self.library.get(name)
+        except NotFound as absent:
+            try:
+                return await self.inbox.get(name)
+            except NotFound:
+                raise absent from None
+
     async def edit(self, name: str, changes: TemplateChanges) -> SessionTemplate | Suggestion:
         """Changes a template of the library, or a suggestion that waits."""
 
-        def change(kept: StoredTemplate) -> StoredTemplate:
-            return replace(kept, template=self._cleaner.template(changes.apply_to(kept.template)))
+        def change(stored: StoredTemplate) -> StoredTemplate:
+            return replace(stored, template=self._cleaner.template(changes.apply_to(stored.template)))
 
-        try:
+        found = await self.get(name)
+        if isinstance(found, StoredTemplate):
             return (await self.library.change(name, change)).template
-        except NotFound as absent:
-            return await self._edit_suggestion(name, changes, absent)
-
-    async def _edit_suggestion(self, id: str, changes: TemplateChanges, absent: NotFound) -> Suggestion:
-        try:
-            old = await self.inbox.get(id)
-        except NotFound:
-            raise absent from None
-        new = replace(old, template=self._cleaner.template(changes.apply_to(old.template)), edited=True)
-        await self.inbox.put(new)
-        return new
+        edited = replace(found, template=self._cleaner.template(changes.apply_to(found.template)), edited=True)
+        await self.inbox.put(edited)
+        return edited
 
     async def delete(self, name: str) -> None:
         if not await self.library.delete(name):
             await self.library.get(name)  # says that there is none
 
     async def stats(self) -> list[Comparison]:
-        names = {one.template.name: one.template.task_type for one in (await self.library.all()).kept}
+        names = {one.template.name: one.template.task_type for one in (await self.library.all()).stored}
         notes = await self.library.notes("outcome")
         return compare_outcomes(names, [SessionOutcome.from_dict(one) for one in notes.values()])
 
@@ -187,8 +173,8 @@ class TemplateService:
         text = render_examples(to_example_messages(fit.template))
         return Preview(inject(fit.template, messages), text, estimate_tokens(text), fit.left_out, fit.mapped)
 
-    async def take_in(self, data: Json, *, replaces: bool = False) -> SessionTemplate:
-        """Keeps a template that was given as JSON: cleaned like one of ours."""
+    async def import_template(self, data: Json, *, replaces: bool = False) -> SessionTemplate:
+        """Saves a template that was given as JSON, cleaned like one of ours."""
         template = self._cleaner.template(SessionTemplate.from_dict(data))
         await self.library.save(StoredTemplate(template), replace=replaces)
         return template

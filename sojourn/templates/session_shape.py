@@ -28,7 +28,6 @@ class Digest:
 
 
 def digest_session(rows: Sequence[RawExchange]) -> Digest:
-    """The digest of a session's rows."""
     steps: list[str] = []
     places: list[int] = []
     calls = build_conversation(rows).exchanges

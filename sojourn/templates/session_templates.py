@@ -25,7 +25,6 @@ from sojourn.templates.file_library import FOLDER, FolderLibrary
 from sojourn.templates.inject import inject
 from sojourn.templates.library import Library, LibraryContents, Unreadable, sort_newest_first
 from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
-from sojourn.templates.model import task_type as parse_task_type
 from sojourn.templates.tool_calls import ToolConversation, json_of
 
 T = TypeVar("T")
@@ -89,10 +88,10 @@ class SessionTemplates:
         own = self._loop.run(self._library.all())
         if self._folder is not None:
             return own
-        theirs = self._loop.run(FolderLibrary(_hermes_template_dir()).all())
-        names = {one.template.name for one in own.kept}
-        more = [one for one in theirs.kept if one.template.name not in names]
-        return LibraryContents(sort_newest_first([*own.kept, *more]), (*own.unreadable, *theirs.unreadable))
+        hermes = self._loop.run(FolderLibrary(_hermes_template_dir()).all())
+        names = {one.template.name for one in own.stored}
+        more = [one for one in hermes.stored if one.template.name not in names]
+        return LibraryContents(sort_newest_first([*own.stored, *more]), (*own.unreadable, *hermes.unreadable))
 
     def classify_task_type(self, calls: str | Iterable[Any], turns: int | None = None) -> TaskType:
         """What a session is about: by its id, or by its tool calls in any shape. `turns=30` looks at the first 30."""
@@ -118,16 +117,15 @@ class SessionTemplates:
         try:
             session = resolve_session(self._history, session_id)
             names = [] if name is not None else [one.name for one in self.list_templates()]
-            talk = read_conversation(self._history, session)
-            kept = make_template(talk, session, name=name, kind=task_type, most=max_examples, taken=names)
+            stored = make_template(self._history, session, name=name, kind=task_type, most=max_examples, taken=names)
         except NotFound:
             return None
-        self._loop.run(self._library.save(kept))
-        return kept.template
+        self._loop.run(self._library.save(stored))
+        return stored.template
 
     def get_template(self, task_type: TaskType | str) -> SessionTemplate | None:
         """The template for a type of task: the less used, among equals the better proven."""
-        found = choose_template(self._read_all().kept, task_type)
+        found = choose_template(self._read_all().stored, task_type)
         return found.template if found else None
 
     def inject_into_messages(self, template: SessionTemplate, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -145,17 +143,16 @@ class SessionTemplates:
 
     def list_templates(self, task_type: TaskType | str | None = None) -> list[SessionTemplate]:
         """All templates, newest first; `unreadable` then says what could not be read."""
-        kind = None if task_type is None else parse_task_type(task_type)
         found = self._read_all()
         self.unreadable = found.unreadable
-        return [one.template for one in found.kept if kind is None or one.template.task_type is kind]
+        return [one.template for one in found.of_type(task_type)]
 
     def delete_template(self, name: str) -> bool:
-        """Whether there was such a template."""
+        """Deletes a template; False if there is none of that name."""
         return self._loop.run(self._library.delete(name))
 
     def close(self) -> None:
-        """Lets go of files and connections."""
+        """Closes files and connections."""
         if "_history" in self.__dict__:
             self._history.close()
         if "_app" in self.__dict__:
@@ -225,17 +222,17 @@ def _names_in(one: Any) -> list[str]:
         return [one.tool_name]
     if not isinstance(one, Mapping):
         return [one.name] if isinstance(getattr(one, "name", None), str) else []
-    if asked := one.get("tool_calls"):
-        return [name for call in _parse_calls(asked) for name in _names_in(call)]
+    if calls := one.get("tool_calls"):
+        return [name for call in _parse_calls(calls) for name in _names_in(call)]
     inner = one.get("function")
     name = one.get("name") or one.get("tool_name") or (inner.get("name") if isinstance(inner, Mapping) else None)
     return [name] if isinstance(name, str) and name and "role" not in one else []
 
 
-def _parse_calls(asked: Any) -> list[Any]:
+def _parse_calls(calls: Any) -> list[Any]:
     """Tool calls as messages hold them, or as JSON text, which is how they are stored."""
     try:
-        found = json_of(asked) if isinstance(asked, str | bytes) else asked
+        found = json_of(calls) if isinstance(calls, str | bytes) else calls
     except (ValueError, RecursionError):
         return []
     return found if isinstance(found, list) else []

@@ -1,30 +1,28 @@
 """Suggestions: shapes that came back often enough to become templates, waiting until a person says so.
 
 Each lies in the inbox under a short id. Approving makes a template of it; a rejected one comes back only when its
-evidence has doubled; one that is never to be asked about again stays away for good.
+evidence has doubled; one that is never to be suggested again stays away for good.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any, Literal, cast
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
-from sojourn.templates.create import find_free_name
 from sojourn.templates.library import About, Library, StoredTemplate, to_conflict
-from sojourn.templates.model import SessionTemplate, check_name
-from sojourn.templates.sanitize import Cleaner
+from sojourn.templates.model import SessionTemplate, check_name, find_free_name
 
 State = Literal["waiting", "approved", "rejected", "never"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """A template that might be, and what speaks for it."""
+    """A possible template, and the sessions that support it."""
 
     id: str
     shape: str
@@ -39,31 +37,20 @@ class Suggestion:
 
     @property
     def needed(self) -> float:
-        """How many sessions must hold the shape before it is asked about (again)."""
+        """How many sessions must hold the shape before it is suggested (again)."""
         return {"waiting": 0, "rejected": 2 * self.sessions}.get(self.state, inf)
 
     def to_dict(self) -> dict[str, Json]:
-        return {
-            "id": self.id,
-            "shape": self.shape,
-            "sessions": self.sessions,
-            "evidence": [{"session": session, "row": row} for session, row in self.evidence],
-            "template": self.template.to_dict(),
-            "requests": list(self.requests),
-            "score": self.score,
-            "state": self.state,
-            "edited": self.edited,
-            "home": self.home,
-        }
+        evidence = [{"session": session, "row": row} for session, row in self.evidence]
+        return {**asdict(self), "evidence": evidence, "template": self.template.to_dict()}
 
     @classmethod
     def from_dict(cls, data: Any) -> Suggestion:
-        evidence = [(str(one["session"]), int(one["row"])) for one in data.get("evidence", ())]
         return cls(
             id=str(data["id"]),
             shape=str(data["shape"]),
             sessions=int(data["sessions"]),
-            evidence=tuple(evidence),
+            evidence=tuple((str(one["session"]), int(one["row"])) for one in data.get("evidence", ())),
             template=SessionTemplate.from_dict(data["template"]),
             requests=tuple(data.get("requests", ())),
             score=float(data.get("score", 0.0)),
@@ -76,9 +63,8 @@ class Suggestion:
 class SuggestionInbox:
     """The suggestions of a library."""
 
-    def __init__(self, library: Library, cleaner: Cleaner | None = None) -> None:
+    def __init__(self, library: Library) -> None:
         self._library = library
-        self._cleaner = cleaner or Cleaner()
 
     async def all(self) -> list[Suggestion]:
         """Every suggestion, best first; what cannot be read is left out and will be suggested again."""
@@ -106,23 +92,24 @@ class SuggestionInbox:
         """What mining found in a history takes the place of what waited from there. What was decided stays decided, and
         what was edited stays as it is: only its evidence grows."""
         before = {one.id: one for one in await self.all()}
-        known = {one.about.shape for one in (await self._library.all()).kept if one.about.shape}
+        known = {one.about.shape for one in (await self._library.all()).stored if one.about.shape}
+        found_ids = {one.id for one in suggestions}
         for old in before.values():
-            is_replaced = old.home == home and old.id not in {one.id for one in suggestions}
+            is_replaced = old.home == home and old.id not in found_ids
             if is_replaced and old.state == "waiting" and not old.edited:
                 await self._library.note("suggestion", old.id, None)
-        for new in suggestions:
-            old_one = before.get(new.id)
-            if new.shape in known or (old_one and new.sessions < old_one.needed):
+        for found in suggestions:
+            new, known_one = replace(found, home=home), before.get(found.id)
+            if new.shape in known or (known_one and new.sessions < known_one.needed):
                 continue
-            is_edited = old_one is not None and old_one.edited and old_one.state == "waiting"
-            found = replace(new, home=home)
-            await self.put(replace(found, template=old_one.template, edited=True) if old_one and is_edited else found)
+            if known_one and known_one.edited and known_one.state == "waiting":
+                new = replace(new, template=known_one.template, edited=True)
+            await self.put(new)
 
     async def approve(self, id: str, *, name: str | None = None) -> StoredTemplate:
-        """Makes it a template of the library."""
+        """Turns a suggestion into a template of the library."""
         suggestion = await self.get(id)
-        there = (await self._library.all()).kept
+        there = (await self._library.all()).stored
         if twin := next((one for one in there if one.about.shape == suggestion.shape), None):
             raise to_conflict(twin.template.name)
         names = [one.template.name for one in there]

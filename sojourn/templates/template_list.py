@@ -23,6 +23,6 @@ class TemplateList:
                 examples=len(one.template.examples),
                 usage_count=one.template.usage_count,
             )
-            for one in found.kept
+            for one in found.stored
         ]
         return [*usable, *(TemplateInfo(name=one.name, problem=one.problem) for one in found.unreadable)]

@@ -1,4 +1,4 @@
-"""What a session asked of its tools and what they answered, put together from raw rows.
+"""Tool calls of a session, each paired with its answer from the raw rows.
 
 An answer belongs to its call by `tool_call_id`, in whatever order answers come. Only where one of the two has no id
 the next open call of that name is meant. Calls that were only examples are left out: they never happened here.
@@ -7,28 +7,27 @@ the next open call of that name is meant. Calls that were only examples are left
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic_core import from_json
 
+from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json, Message, text_of
-from sojourn.ports.history import RawExchange
+from sojourn.ports.history import HasToolExchanges, History, RawExchange
 from sojourn.text.template_examples import is_example, is_example_id
-
-EMPTY: Mapping[str, Json] = {}
 
 
 @dataclass(slots=True)
 class Exchange:
-    """One call and its answer, which is None when none came. `turn` counts what the person said, from 1."""
+    """One call and its answer, which is None when none came. `turn` counts the person's messages, from 1."""
 
     row: int
     turn: int
     id: str
     tool: str
     arguments: str  # JSON text, as the model wrote it
-    answer: bytes | str | None = None  # as it is kept: most are never read as text
+    answer: bytes | str | None = None  # as it is stored: most are never read as text
     effect: str | None = None
     extra: Mapping[str, Json] | None = None
     _parsed: Mapping[str, Json] | None = None
@@ -39,22 +38,16 @@ class Exchange:
             self.answer = self.answer.decode("utf-8", "replace")
         return self.answer
 
-    @property
-    def raw(self) -> bytes:
-        answer = self.answer
-        return answer if isinstance(answer, bytes) else (answer or "").encode("utf-8", "replace")
-
     def parse_arguments(self) -> Mapping[str, Json]:
         """The arguments; what is no JSON object becomes an empty one."""
         if self._parsed is None:
-            found = _object(self.arguments)
-            self._parsed = EMPTY if found is None else found
+            self._parsed = _parse_object(self.arguments) or {}
         return self._parsed
 
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """Something the person said, and before which call."""
+    """A message of the person, and its place among the calls."""
 
     turn: int
     before: int  # how many calls were made until then
@@ -63,19 +56,15 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class ToolConversation:
-    """A session as a template sees it."""
+    """The tool calls of a session, and what the person wrote."""
 
     exchanges: Sequence[Exchange]
     spoken: Sequence[Spoken]
 
     @property
     def request(self) -> str:
-        """The first thing the person asked for."""
+        """The person's first request."""
         return next((one.text for one in self.spoken if one.text.strip()), "")
-
-    @property
-    def turns(self) -> int:
-        return len(self.spoken)
 
 
 def json_of(text: str | bytes) -> Json:
@@ -88,8 +77,15 @@ def json_of(text: str | bytes) -> Json:
     return found
 
 
+def read_exchanges(history: History, sessions: Sequence[str]) -> Iterator[tuple[str, Sequence[RawExchange]]]:
+    """Reads the rows of sessions, one session after the other. BadInput if the history does not pair calls."""
+    if not isinstance(history, HasToolExchanges):
+        raise BadInput("This history does not say which answer belongs to which call.", hint="Import it first.")
+    return history.exchanges(sessions)
+
+
 def build_conversation(rows: Sequence[RawExchange]) -> ToolConversation:
-    """Puts the rows of one session together."""
+    """Builds the conversation of one session from its rows."""
     reading = _Reading()
     for row in rows:
         role, extra = row[1], row[8]
@@ -119,30 +115,30 @@ class _Reading:
             return
         turn = len(self.spoken) or 1
         for one in found if isinstance(found, list) else ():
-            asked = _to_exchange(row, turn, one)
-            if asked is None or is_example_id(asked.id):
+            call = _to_exchange(row, turn, one)
+            if call is None or is_example_id(call.id):
                 continue
-            self.exchanges.append(asked)
-            if asked.id:
-                self._open[asked.id] = asked
+            self.exchanges.append(call)
+            if call.id:
+                self._open[call.id] = call
             else:
-                self._nameless[str(len(self.exchanges))] = asked
+                self._nameless[str(len(self.exchanges))] = call
 
     def add_answer(self, row: RawExchange) -> None:
         _, _, content, structured, _, tool, raw_id, effect, extra = row
         call_id = raw_id.decode("utf-8", "replace") if raw_id else ""
-        asked = self._open.pop(call_id, None) if call_id else None
-        if asked is None:
+        call = self._open.pop(call_id, None) if call_id else None
+        if call is None:
             if is_example_id(call_id):
                 return
-            asked = self._next_open(_text(tool), by_id=not call_id)
-            if asked is None:
+            call = self._next_open(_text(tool), by_id=not call_id)
+            if call is None:
                 return
-        asked.answer = content if content and not structured else _extract_text(content, structured)
+        call.answer = content if content and not structured else _extract_text(content, structured)
         if effect:
-            asked.effect = _text(effect)
+            call.effect = _text(effect)
         if extra:
-            asked.extra = _object(extra)
+            call.extra = _parse_object(extra)
 
     def _next_open(self, tool: str, *, by_id: bool) -> Exchange | None:
         """The call meant by an answer whose id says nothing: the first open one of that name, or of any."""
@@ -154,7 +150,7 @@ class _Reading:
 
 
 def _to_exchange(row: int, turn: int, raw: Json) -> Exchange | None:
-    """One call of either kept shape; a call without a name is none."""
+    """One call of either stored shape; a call without a name is none."""
     if not isinstance(raw, dict):
         return None
     inner = raw.get("function")
@@ -178,11 +174,9 @@ def _extract_text(content: bytes | None, structured: bool) -> str:
     return text_of(Message(role="", content=_text(content), structured=True))
 
 
-def _object(raw: bytes | str | None) -> Mapping[str, Json] | None:
-    if not raw:
-        return None
+def _parse_object(raw: bytes | str) -> Mapping[str, Json] | None:
     try:
-        found = json_of(raw if isinstance(raw, str) else _text(raw))
+        found = json_of(raw)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -20,68 +20,53 @@ DOMINANT = 0.6  # more than this share of the calls
 
 
 @cache
-def _table() -> Mapping[str, Mapping[str, list[str]]]:
-    table: Mapping[str, Mapping[str, list[str]]] = _data()
-    return table
-
-
-@cache
-def _spelling() -> Mapping[str, Mapping[str, str]]:
-    spelling: Mapping[str, Mapping[str, str]] = _data()["spelling"]
-    return spelling
-
-
-@cache
-def _data() -> Mapping[str, Any]:
-    text = files("sojourn.templates").joinpath("tool_names.json").read_text("utf-8")
-    data: Mapping[str, Any] = json.loads(text)
-    return data
+def _load_tables() -> Mapping[str, Any]:
+    tables: Mapping[str, Any] = json.loads(files("sojourn.templates").joinpath("tool_names.json").read_text("utf-8"))
+    return tables
 
 
 def table(name: str) -> Any:
     """One of the tables of the data."""
-    return _data()[name]
+    return _load_tables()[name]
 
 
 @cache
-def _kinds() -> Mapping[str, str]:
-    same = _table()["same"]
-    named = {name: name for names in _table()["families"].values() for name in names}
-    return named | {kind: kind for kind in same} | {other: kind for kind, names in same.items() for other in names}
+def _invert_table(name: str) -> dict[str, str]:
+    """The key of each entry of a table of lists."""
+    return {entry: key for key, entries in table(name).items() for entry in entries}
 
 
 @cache
-def _families() -> Mapping[str, TaskType]:
-    return {name: TaskType(family) for family, names in _table()["families"].items() for name in names}
+def _load_kinds() -> Mapping[str, str]:
+    own_kind = [*_invert_table("families"), *table("same")]
+    return {name: name for name in own_kind} | _invert_table("same")
 
 
 @lru_cache(maxsize=4096)
 def kind(tool: str) -> str:
     """The tool in the words of Hermes; a tool no table knows is its own kind."""
-    known = _kinds()
+    known = _load_kinds()
     return known.get(tool) or known.get(tool.rpartition("__")[2]) or tool
-
-
-@cache
-def _categories() -> Mapping[str, str]:
-    return {name: category for category, names in _data()["categories"].items() for name in names}
 
 
 @lru_cache(maxsize=4096)
 def tool_category(tool: str) -> str:
     """What a tool does: `run` programs, `look` at things, `search`, fetch a `page`, `ask` a server, `relay` what others
     wrote, or `do` something. The words of its name decide for a tool that is in no table."""
-    if known := _categories().get(kind(tool)):
+    if known := _invert_table("categories").get(kind(tool)):
         return known
     words = re.split(r"[^a-z]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", tool).lower())
     for category, names in (("relay", "relaying"), ("ask", "asking"), ("look", "looking")):
-        if not set(words).isdisjoint(_data()[names]):
+        if not set(words).isdisjoint(table(names)):
             return category
     return "do"
 
 
+@lru_cache(maxsize=4096)
 def family(tool: str) -> TaskType | None:
-    return _families().get(tool) or _families().get(kind(tool))
+    families = _invert_table("families")
+    found = families.get(tool) or families.get(kind(tool))
+    return TaskType(found) if found else None
 
 
 def classify(tools: Iterable[str]) -> TaskType:
@@ -102,14 +87,9 @@ def find_equivalent(tool: str, available: Collection[str]) -> str | None:
     return same if same in available else next((one for one in available if kind(one) == same), None)
 
 
-@cache
-def _argument_names() -> Mapping[str, str]:
-    return {other: name for name, others in _table()["arguments"].items() for other in others}
-
-
 def in_our_words(arguments: Mapping[str, Json]) -> dict[str, Json]:
     """Arguments with the names Hermes uses, so that runs of different programs can be compared."""
-    known = _argument_names()
+    known = _invert_table("arguments")
     if known.keys().isdisjoint(arguments):
         return dict(arguments)
     return {known.get(name, name): value for name, value in arguments.items()}
@@ -121,7 +101,7 @@ def command_of(arguments: Mapping[str, Json]) -> str:
 
 
 def join_command(command: Json) -> str:
-    """A command line that is a text, or a list of words."""
+    """Joins a command line that is given as a list of words."""
     if not isinstance(command, list):
         return str(command or "")
     words = [str(word) for word in command]
@@ -139,5 +119,5 @@ def rename_arguments(arguments: Mapping[str, Json], tool: str, target: str) -> d
     """Arguments for another program's tool of the same kind. Names no table knows stay as they are."""
     if tool == target:
         return dict(arguments)
-    theirs = _spelling().get(target, {})
+    theirs = table("spelling").get(target, {})
     return {theirs.get(name, name): value for name, value in in_our_words(arguments).items()}

@@ -11,15 +11,13 @@ from dataclasses import dataclass, replace
 
 from sojourn.core.messages import Json
 from sojourn.templates import tool_names
-from sojourn.templates.inject import to_example_messages
+from sojourn.templates.inject import estimate_template_tokens
 from sojourn.templates.model import SessionTemplate, ToolCallExample
-from sojourn.text.template_examples import render_examples
-from sojourn.text.token_count import estimate_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class AdaptedTemplate:
-    """A template in the tools of one session: what could not be kept, and what is called otherwise here."""
+    """A template in the tools of one session: what was left out, and which tools have another name here."""
 
     template: SessionTemplate
     left_out: tuple[str, ...] = ()
@@ -27,34 +25,36 @@ class AdaptedTemplate:
 
 
 def adapt_tools(template: SessionTemplate, available: Collection[str]) -> AdaptedTemplate:
-    """Examples of tools this session lacks are mapped to one that does the same, or left out, and that is said.
+    """Maps examples of tools this session lacks to one that does the same, or leaves them out and lists them.
     A session that names no tools is taken to have them all."""
     if not available:
         return AdaptedTemplate(template)
-    kept: list[ToolCallExample] = []
-    said: list[str] = []
+    examples: list[ToolCallExample] = []
+    left_out: list[str] = []
     mapped: list[str] = []
     for example in template.examples:
         tool = tool_names.find_equivalent(example.tool_name, available)
         given = None if tool is None else translate_arguments(tool, example)
         if tool is None:
-            said.append(f"{example.tool_name} (this session has no such tool)")
+            left_out.append(f"{example.tool_name} (this session has no such tool)")
         elif given is None:
-            said.append(f"{example.tool_name} (its arguments do not fit {tool} here)")
+            left_out.append(f"{example.tool_name} (its arguments do not fit {tool} here)")
         else:
-            kept.append(replace(example, tool_name=tool, arguments=given))
+            examples.append(replace(example, tool_name=tool, arguments=given))
             mapped += [f"{example.tool_name} as {tool}"] if tool != example.tool_name else []
-    return AdaptedTemplate(replace(template, examples=kept), tuple(dict.fromkeys(said)), tuple(dict.fromkeys(mapped)))
+    return AdaptedTemplate(
+        replace(template, examples=examples), tuple(dict.fromkeys(left_out)), tuple(dict.fromkeys(mapped))
+    )
 
 
 def trim_to_budget(fit: AdaptedTemplate, budget: int) -> AdaptedTemplate:
-    """As many of the first examples as the budget has room for; the others are left out, and that is said."""
+    """Keeps as many of the first examples as the budget has room for, and lists the others as left out."""
     template = fit.template
-    while template.examples and estimate_tokens(render_examples(to_example_messages(template))) > budget:
+    while template.examples and estimate_template_tokens(template) > budget:
         template = replace(template, examples=template.examples[:-1])
     gone = dict.fromkeys(one.tool_name for one in fit.template.examples[len(template.examples) :])
-    said = [f"{', '.join(gone)} (no room)"] if gone else []
-    return replace(fit, template=template, left_out=(*fit.left_out, *said))
+    no_room = [f"{', '.join(gone)} (no room)"] if gone else []
+    return replace(fit, template=template, left_out=(*fit.left_out, *no_room))
 
 
 def translate_arguments(target: str, example: ToolCallExample) -> Mapping[str, Json] | None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sojourn.ports.history import History
 from sojourn.templates import tool_names
 from sojourn.templates.create import REQUEST_CHARS
-from sojourn.templates.extract import judge_conversation, read_conversation
+from sojourn.templates.extract import judge_conversation, read_conversation, to_example
 from sojourn.templates.model import SessionTemplate, ToolCallExample, default_description
 from sojourn.templates.parameters import generalise_runs
 from sojourn.templates.sanitize import Cleaner
@@ -33,19 +33,18 @@ def find_suggestions(
     newest: Sequence[str],
     *,
     cleaner: Cleaner | None = None,
-    most: int = MAX_SUGGESTIONS,
     decided: Mapping[str, float] | None = None,
 ) -> list[Suggestion]:
     """The best shapes of a history as suggestions. `newest` are its sessions, newest first; `decided` shapes a person
     has already spoken about make room for others until so many sessions hold them."""
     clean = cleaner or Cleaner()
     needed = decided or {}
-    shapes = find_recurring(digests, most=2 * most + len(needed))  # some will not hold
+    shapes = find_recurring(digests, most=2 * MAX_SUGGESTIONS + len(needed))  # some will not hold
     open_ones = (shape for shape in shapes if shape.sessions >= needed.get(shape.words, 0))
     order = {session: place for place, session in enumerate(newest)}
     proof = _Proof(history, order)
     found = (_make_suggestion(proof, shape, clean) for shape in open_ones)
-    return list(islice((made for made in found if made is not None), most))
+    return list(islice((made for made in found if made is not None), MAX_SUGGESTIONS))
 
 
 class _Proof:
@@ -53,10 +52,11 @@ class _Proof:
 
     def __init__(self, history: History, order: Mapping[str, int]) -> None:
         self._order = order
-        self._talk = cache(partial(read_conversation, history))
-        self._verdicts = cache(lambda session: judge_conversation(self._talk(session)))
+        self._conversation = cache(partial(read_conversation, history))
+        self._verdicts = cache(lambda session: judge_conversation(self._conversation(session)))
 
-    def of(self, shape: StepSequence) -> _Proven:
+    def find_runs(self, shape: StepSequence) -> tuple[list[_Run], int]:
+        """The runs that prove a shape, and how many sessions may hold it; no runs if they do not prove it."""
         newest = sorted(shape.runs, key=lambda session: self._order.get(session, len(self._order)))
         runs: list[_Run] = []
         seen: set[Hashable] = set()
@@ -65,10 +65,10 @@ class _Proof:
             if len(runs) == EVIDENCE:
                 break
             tried += 1
-            talk, places = self._talk(session), shape.runs[session]
-            if not places or places[-1] >= len(talk.exchanges):
+            conversation, places = self._conversation(session), shape.runs[session]
+            if not places or places[-1] >= len(conversation.exchanges):
                 continue  # it changed while we looked
-            run = _Run(session, talk.request, [talk.exchanges[at] for at in places])
+            run = _Run(session, conversation.request, [conversation.exchanges[at] for at in places])
             if (own := _identify(run)) in seen:
                 continue  # the same run again, in a branch or a copy of its session: that proves nothing more
             seen.add(own)
@@ -76,7 +76,9 @@ class _Proof:
                 runs.append(run)
             else:
                 failed += 1
-        return _Proven(runs, shape.sessions - (tried - len(runs)), failed)
+        sessions = shape.sessions - (tried - len(runs))
+        is_proven = min(len(runs), sessions) >= MIN_SESSIONS and failed <= len(runs)
+        return (runs, sessions) if is_proven else ([], 0)
 
 
 class _Run(NamedTuple):
@@ -85,42 +87,26 @@ class _Run(NamedTuple):
     calls: Sequence[Exchange]
 
 
-class _Proven(NamedTuple):
-    """What judging left of a shape: runs that hold, and how many sessions may still do."""
-
-    runs: Sequence[_Run]
-    sessions: int
-    failed: int
-
-    @property
-    def holds(self) -> bool:
-        return min(len(self.runs), self.sessions) >= MIN_SESSIONS and self.failed <= len(self.runs)
-
-
 def _make_suggestion(proof: _Proof, shape: StepSequence, clean: Cleaner) -> Suggestion | None:
-    proven = proof.of(shape)
-    if not proven.holds:
+    runs, sessions = proof.find_runs(shape)
+    if not runs:
         return None
-    shown = proven.runs[:RUNS]
-    runs = [
-        [clean.example(ToolCallExample(one.tool, one.parse_arguments(), one.result or "")) for one in run.calls]
-        for run in shown
-    ]
-    requests = [clean.text(run.request[:REQUEST_CHARS]) for run in shown]
-    evidence = tuple((run.session, run.calls[0].row) for run in proven.runs)
+    cleaned = [[clean.example(to_example(one)) for one in run.calls] for run in runs[:RUNS]]
+    requests = [clean.text(run.request[:REQUEST_CHARS]) for run in runs[:RUNS]]
+    evidence = tuple((run.session, run.calls[0].row) for run in runs)
     id = hashlib.blake2b(shape.words.encode(), digest_size=4).hexdigest()
-    examples = generalise_runs(_unify_tools(runs))
+    examples = generalise_runs(_unify_tools(cleaned))
     template = SessionTemplate(
         name=f"{_to_slug(shape.steps)}-{id[:4]}",
         task_type=tool_names.classify(one.tool_name for one in examples),
         examples=examples,
         source_session_id=evidence[0][0],
-        description=f"{default_description(len(examples))}, seen in {proven.sessions} sessions: {shape.words}"[:300],
+        description=f"{default_description(len(examples))}, seen in {sessions} sessions: {shape.words}"[:300],
     )
     return Suggestion(
         id=id,
         shape=shape.words,
-        sessions=proven.sessions,
+        sessions=sessions,
         evidence=evidence,
         template=template,
         requests=tuple(dict.fromkeys(filter(None, requests))),
@@ -132,7 +118,7 @@ def _identify(run: _Run) -> Hashable:
     """What tells a run from a copy of it. Calls have ids of their own; where they have none, no two are the same."""
     if not all(one.id for one in run.calls):
         return object()
-    return run.request, *((one.id, one.arguments, one.raw) for one in run.calls)
+    return run.request, *((one.id, one.arguments, one.result) for one in run.calls)
 
 
 def _unify_tools(runs: Sequence[list[ToolCallExample]]) -> list[list[ToolCallExample]]:

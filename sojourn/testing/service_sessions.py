@@ -88,6 +88,20 @@ class ServiceSessionsContract:
         with pytest.raises(NotFound):
             await service.get(NOBODY)
 
+    async def test_a_search_is_narrowed_by_tag_archive_and_tool(self, service: Service) -> None:
+        first, second = await opened(service), await opened(service)
+        for session in (first, second):
+            await talk(service, session, "the marmalade recipe")
+        found = await service.get(first)
+        await service.change(found, replace(found, tags=("jam",), archived=True))
+        for query, wanted in (
+            (SearchQuery(text="marmalade", tags=("jam",)), {first}),
+            (SearchQuery(text="marmalade", archived=False), {second}),
+            (SearchQuery(text="marmalade", model="unknown"), set()),
+            (SearchQuery(text="", tool="unknown"), set()),
+        ):
+            assert {hit.session for hit in await service.search(query)} == wanted
+
     async def test_a_change_is_kept(self, service: Service) -> None:
         session = await service.open(ME)
         changed = await service.change(session, replace(session, title="New", pinned=True))

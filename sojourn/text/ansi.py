@@ -28,30 +28,30 @@ class ControlStripper:
         """The printable part of a piece."""
         if not self._inside and not _CONTROL.search(piece):
             return piece
-        return "".join(self._one(char) for char in piece)
+        return "".join(self._feed_character(char) for char in piece)
 
     def end(self) -> str:
         """Ends the text and returns the printable part of an unfinished sequence."""
         return self._give_up() if self._is_string() else self._drop()
 
-    def _one(self, char: str) -> str:
+    def _feed_character(self, char: str) -> str:
         if not self._inside:
             if char == "\x1b" or char in _C1:
                 self._inside = "\x1b" + _C1.get(char, "")
                 return ""
             return "" if _CONTROL.match(char) else char
         if self._is_string():
-            return self._in_string(char)
-        return self._in_short(char)
+            return self._feed_string(char)
+        return self._feed_sequence(char)
 
-    def _in_string(self, char: str) -> str:
+    def _feed_string(self, char: str) -> str:
         ends = char in "\x07\x9c" or (char == "\\" and self._inside.endswith("\x1b"))
         if ends:
             return self._drop()
         self._inside += char
         return self._give_up() if char == "\n" or len(self._inside) > _LONGEST else ""
 
-    def _in_short(self, char: str) -> str:
+    def _feed_sequence(self, char: str) -> str:
         """ESC [ parameters letter, or ESC and a few bytes."""
         last = "?" if self._inside.startswith("\x1b[") else "/"
         begins = self._inside == "\x1b" and (char == "[" or char in _STRINGS)
@@ -63,7 +63,7 @@ class ControlStripper:
             return self._drop()
         else:  # no sequence has this in it: a line break, a word in another script
             self._drop()
-            return self._one(char)
+            return self._feed_character(char)
         return self._give_up() if len(self._inside) > _LONGEST else ""
 
     def _is_string(self) -> bool:

@@ -15,22 +15,22 @@ MAX_BRACE_WORDS, MAX_BRACE_PAIRS, MAX_WORD_CHARS = 200, 20, 10_000  # words, pai
 def expand_braces(word: str) -> Iterator[str]:
     """Expands the braces of a word, up to a limit; yields nothing if there are too many."""
     if OPEN not in word:
-        yield _without_marks(word)
+        yield _remove_marks(word)
     elif len(word) <= MAX_WORD_CHARS:
         while _WITHOUT_COMMA.search(word):
             word = _WITHOUT_COMMA.sub(r"{\1}", word)
         if word.count(OPEN) <= MAX_BRACE_PAIRS:
-            yield from islice(_each_choice(word), MAX_BRACE_WORDS)
+            yield from islice(_iter_choices(word), MAX_BRACE_WORDS)
 
 
-def _each_choice(word: str) -> Iterator[str]:
+def _iter_choices(word: str) -> Iterator[str]:
     hit = _INNERMOST.search(word)
     if hit is None:
-        yield _without_marks(word)
+        yield _remove_marks(word)
         return
     for part in hit[1].split(COMMA):
-        yield from _each_choice(word[: hit.start()] + part + word[hit.end() :])
+        yield from _iter_choices(word[: hit.start()] + part + word[hit.end() :])
 
 
-def _without_marks(word: str) -> str:
+def _remove_marks(word: str) -> str:
     return word.replace(OPEN, "{").replace(CLOSE, "}").replace(COMMA, ",")

@@ -10,7 +10,7 @@ from typing import Any
 
 from sojourn.core.messages import Message, parts_of, text_of, tool_calls_of
 from sojourn.core.sessions import Recorded, Session
-from sojourn.text.formatting import format_time, one_line, pluralize, to_iso
+from sojourn.text.formatting import dump_json, format_time, one_line, pluralize, to_iso
 from sojourn.text.transcript import SpokenText, ToolExchange, TranscriptPiece, fold_messages, is_undone
 
 ENDINGS = {"jsonl": ".jsonl", "markdown": ".md"}
@@ -39,7 +39,7 @@ def to_markdown(session: Session, rows: Sequence[Recorded]) -> Iterator[str]:
         if isinstance(piece, SpokenText) or who != speaker:
             yield f"\n## {who} · {format_time(piece.at)}\n"
         speaker = who
-        yield from _render_text(piece) if isinstance(piece, SpokenText) else _render_exchange(piece)
+        yield f"\n{piece.text.strip()}\n" if isinstance(piece, SpokenText) else _render_exchange(piece)
 
 
 def _describe(session: Session) -> Iterator[tuple[str, str]]:
@@ -60,20 +60,15 @@ def _speaker_of(piece: TranscriptPiece) -> str:
     return _SPEAKERS.get(role, role.capitalize())
 
 
-def _render_text(piece: SpokenText) -> Iterator[str]:
-    yield f"\n{piece.text.strip()}\n"
-
-
-def _render_exchange(piece: ToolExchange) -> Iterator[str]:
+def _render_exchange(piece: ToolExchange) -> str:
     name, arguments = _escape(piece.call.name), _escape(one_line(piece.call.arguments, 60))
-    yield f"\n<details>\n<summary><code>{name}</code> {arguments}</summary>\n"
-    if piece.call.arguments:
-        yield "\n" + fence(_indent_json(piece.call.arguments), "json")
-    yield "\n" + (fence(piece.answer, "text") if piece.answer is not None else "*It did not answer.*\n")
-    yield "\n</details>\n"
+    call = "\n" + fence(_indent_json(piece.call.arguments), "json") if piece.call.arguments else ""
+    answer = fence(piece.answer, "text") if piece.answer is not None else "*It did not answer.*\n"
+    return f"\n<details>\n<summary><code>{name}</code> {arguments}</summary>\n{call}\n{answer}\n</details>\n"
 
 
 def _escape(text: str) -> str:
+    """Escapes HTML; the module `html` would take milliseconds to import."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -126,9 +121,9 @@ def message_to_json(kept: Recorded) -> dict[str, Any]:
     if one.structured:
         shape["parts"] = parts_of(one)
     if one.tool_calls:
-        asked = tool_calls_of(one)
+        calls = tool_calls_of(one)
         shape["tool_calls"] = [
-            {"id": call.id, "name": call.name, "arguments": _parse_json(call.arguments)} for call in asked
+            {"id": call.id, "name": call.name, "arguments": _parse_json(call.arguments)} for call in calls
         ]
     for name in _MESSAGE:
         value = getattr(one, name)
@@ -143,13 +138,3 @@ def _parse_json(text: str) -> Any:
         return json.loads(text, parse_constant=str)
     except (ValueError, RecursionError):
         return text
-
-
-def dump_json(value: Any) -> str:
-    """Serialises to JSON text that is valid UTF-8; lone surrogates are escaped."""
-    text = json.dumps(value, ensure_ascii=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value)
-    return text

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400  # seconds
@@ -29,6 +31,16 @@ def to_iso(at: float | None) -> str | None:
         return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def dump_json(value: Any) -> str:
+    """Serialises to JSON text that is valid UTF-8; lone surrogates are escaped."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value)
+    return text
 
 
 def format_age(at: float, now: float) -> str:

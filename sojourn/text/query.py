@@ -59,13 +59,13 @@ class Snippet:
 
 def parse_query(query: str) -> tuple[Clause, ...]:
     """Parses a query into clauses that must all hold. BadInput if it has no word."""
-    clauses = [clause for hit in _WORD.finditer(query[:MAX_QUERY_CHARS]) if (clause := _clause(hit))]
+    clauses = [clause for hit in _WORD.finditer(query[:MAX_QUERY_CHARS]) if (clause := _parse_clause(hit))]
     if not clauses:
         raise BadInput(f"There is no word to look for in {query!r}.", hint="Give at least one letter or digit.")
     return tuple(dict.fromkeys(clauses))
 
 
-def _clause(hit: re.Match[str]) -> Clause | None:
+def _parse_clause(hit: re.Match[str]) -> Clause | None:
     quoted, word = hit[1], hit[2] or ""
     found = list(iter_runs(quoted if quoted is not None else word.rstrip("*")))
     stream = [token for run in found for token in run.tokens]
@@ -99,7 +99,7 @@ def _has_clause(clause: Clause, found: set[str]) -> bool:
 
 def matches_text(clauses: Sequence[Clause], text: str) -> bool:
     """Whether a text that has the terms has them in the right order."""
-    return all(next(_places(clause, text), None) for clause in clauses if clause.needs_check)
+    return all(next(_find_places(clause, text), None) for clause in clauses if clause.needs_check)
 
 
 def find_matches(clauses: Sequence[Clause], text: str) -> bool:
@@ -107,17 +107,17 @@ def find_matches(clauses: Sequence[Clause], text: str) -> bool:
     return matches_terms(clauses, extract_terms(text)) and matches_text(clauses, text)
 
 
-def _places(clause: Clause, text: str) -> Iterator[tuple[int, int]]:
+def _find_places(clause: Clause, text: str) -> Iterator[tuple[int, int]]:
     """Yields the places where a clause matches."""
     first = clause.phrase[0]
     if len(clause.phrase) == 1 and _is_lone(first):
         yield from ((hit.start(), hit.end()) for hit in re.finditer(re.escape(first), text))
         return
     for run in iter_runs_with(first, text):
-        yield from _in_run(clause, text, run)
+        yield from _find_in_run(clause, text, run)
 
 
-def _in_run(clause: Clause, text: str, run: Run) -> Iterator[tuple[int, int]]:
+def _find_in_run(clause: Clause, text: str, run: Run) -> Iterator[tuple[int, int]]:
     """Yields the matches that begin in one run."""
     first, *rest = clause.phrase
     whole = clause.joined or ("" if rest else first)
@@ -130,11 +130,11 @@ def _in_run(clause: Clause, text: str, run: Run) -> Iterator[tuple[int, int]]:
             yield token.start, token.end
         elif rest and (token.term == first or (is_lone and token.term.endswith(first))):
             nearest = run.tokens[at + 1 : at + 1 + len(rest)]
-            if end := _end_of(clause, token, islice(chain(nearest, tokenize(text, run.end)), len(rest))):
+            if end := _find_end(clause, token, islice(chain(nearest, tokenize(text, run.end)), len(rest))):
                 yield (token.end - 1 if is_lone else token.start), end
 
 
-def _end_of(clause: Clause, before: Token, following: Iterator[Token]) -> int:
+def _find_end(clause: Clause, before: Token, following: Iterator[Token]) -> int:
     """Where the rest of a phrase ends, if it follows; else 0."""
     last = len(clause.phrase) - 1
     for number, token in enumerate(following, 1):
@@ -150,7 +150,7 @@ def _end_of(clause: Clause, before: Token, following: Iterator[Token]) -> int:
 
 def build_snippet(clauses: Sequence[Clause], text: str, *, width: int = 160) -> Snippet:
     """About `width` characters around the first match, with every match in it marked."""
-    first = min((place for clause in clauses if (place := _first_place(clause, text))), default=(0, 0))
+    first = min((place for clause in clauses if (place := _find_first_place(clause, text))), default=(0, 0))
     start = max(0, first[0] - width // 3)
     if start:
         start = text.rfind(" ", max(0, start - MAX_TERM_CHARS), start) + 1 or start
@@ -158,7 +158,7 @@ def build_snippet(clauses: Sequence[Clause], text: str, *, width: int = 160) -> 
     before, after = ("…" if start else ""), ("…" if start + width < len(text) else "")
     marks: list[tuple[int, int]] = []
     for a, b in sorted(
-        {place for clause in clauses for place in _places(clause, shown)} | {_within(first, start, shown)}
+        {place for clause in clauses for place in _find_places(clause, shown)} | {_clip_place(first, start, shown)}
     ):
         a = max(a, marks[-1][1] if marks else 0)
         if a < b:
@@ -167,14 +167,14 @@ def build_snippet(clauses: Sequence[Clause], text: str, *, width: int = 160) -> 
     return Snippet(before + flat + after, tuple((a + len(before), b + len(before)) for a, b in marks))
 
 
-def _first_place(clause: Clause, text: str) -> tuple[int, int] | None:
+def _find_first_place(clause: Clause, text: str) -> tuple[int, int] | None:
     """The first match; a joined identifier may be spelled in parts."""
-    if place := next(_places(clause, text), None):
+    if place := next(_find_places(clause, text), None):
         return place
     whole = clause.phrase[0]
     found = (run for run in iter_runs(text) if run.joined == whole or (clause.prefix and run.joined.startswith(whole)))
     return next(((run.start, run.end) for run in found), None)
 
 
-def _within(place: tuple[int, int], start: int, shown: str) -> tuple[int, int]:
+def _clip_place(place: tuple[int, int], start: int, shown: str) -> tuple[int, int]:
     return max(0, place[0] - start), min(len(shown), place[1] - start)

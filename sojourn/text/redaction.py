@@ -37,14 +37,14 @@ _NAME = re.compile(r"[A-Za-z_.]+")
 
 
 @lru_cache(maxsize=4096)
-def _possible(signs: tuple[str, ...]) -> tuple[_Hint, ...]:
+def _select_hints(signs: tuple[str, ...]) -> tuple[_Hint, ...]:
     """The hints that a text with only these signs and stems can contain."""
     lacking = [sign for sign in (*_SIGNS, *_STEMS) if sign not in signs]
     return tuple(one for one in _OTHERS if not any(sign in one[0] for sign in lacking))
 
 
 @cache
-def _beginning() -> re.Pattern[bytes]:
+def _compile_prefixes() -> re.Pattern[bytes]:
     """Matches the beginning of any key, grouped by first letter, which `re` searches fastest."""
     rests: dict[str, list[str]] = {}
     for hint, _, _ in _KEYS:
@@ -55,7 +55,7 @@ def _beginning() -> re.Pattern[bytes]:
 def _may_hold_keys(text: str) -> bool:
     words = text.encode("ascii", "replace").translate(_APART).split()
     long_ones = b" ".join([word for word in words if len(word) >= _MIN_CHARS])
-    return _beginning().search(long_ones) is not None
+    return _compile_prefixes().search(long_ones) is not None
 
 
 def redact(text: str) -> str:
@@ -63,16 +63,16 @@ def redact(text: str) -> str:
     folded = text.lower()
     present = [sign for sign in _SIGNS if sign in text]
     present += [stem for stem in _STEMS if stem in folded]
-    hints = _possible(tuple(present))
+    hints = _select_hints(tuple(present))
     for hint, is_folded, secret in (*_KEYS, *hints) if _may_hold_keys(text) else hints:
         if hint in (folded if is_folded else text):
-            done = _swept(secret, hint, folded if is_folded else text, text)
+            done = _replace_secrets(secret, hint, folded if is_folded else text, text)
             if done is not text:
                 text, folded = done, done.lower()
     return text
 
 
-def _swept(secret: SecretPattern, hint: str, where: str, text: str) -> str:
+def _replace_secrets(secret: SecretPattern, hint: str, where: str, text: str) -> str:
     """Replaces the secrets that begin with a hint."""
     pattern = secret.pattern.compiled
     if secret.inside or len(where) != len(text):  # the lower case of a letter may be longer: its places are no good

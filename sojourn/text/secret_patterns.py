@@ -83,9 +83,6 @@ KEY_PATTERNS = (
         f"NRAK- {_LETTER}{{27}}",
         f"xkeysib- {_HEX}{{64}}-{_LETTER}{{16}}",
         f"pul- {_HEX}{{40}}",
-    ),
-    *_keys(
-        "api-key",
         f"tgp_v1_ {_WORD}{{30,250}}",
         f"r8_ {_LETTER}{{30,250}}",
         f"fw_ {_LETTER}{{20,250}}",
@@ -108,9 +105,6 @@ KEY_PATTERNS = (
         f"glsa_ {_LETTER}{{32}}_[0-9a-fA-F]{{8}}",
         f"figd_ {_WORD}{{30,250}}",
         f"ops_eyJ {_WORD}{{50,4000}}",
-    ),
-    *_keys(
-        "api-key",
         f"hvs. {_WORD}{{20,250}}",
         f"hvb. {_WORD}{{20,250}}",
         f"dp.pt. {_LETTER}{{40,250}}",

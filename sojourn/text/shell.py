@@ -389,9 +389,9 @@ class _Reader:
         reader = _Reader(self._source, self._script, dict(self._known), self._depth + 1)
         made = reader.visit(node, piped=node.children[0].type == ">(")
         if node.type == "command_substitution" and len(made) == 1 and made[0].words[:1] in (["echo"], ["printf"]):
-            said = [word for word in made[0].words[1:] if not re.fullmatch(r"-[neE]+|%s(\\n)?", word)]
-            if not any("\\" in word or "%" in word for word in said):
-                return _SPLIT.join(said)
+            echoed = [word for word in made[0].words[1:] if not re.fullmatch(r"-[neE]+|%s(\\n)?", word)]
+            if not any("\\" in word or "%" in word for word in echoed):
+                return _SPLIT.join(echoed)
         return UNKNOWN
 
 

@@ -18,12 +18,10 @@ _ID = re.compile(r"template_\d+(?:_\d+)?")
 
 
 def mark_as_example(message: Message, template: str) -> Message:
-    """Marks a message as an example of a template."""
     return replace(message, extra=json.dumps({_MARK: "template", "template": template}, ensure_ascii=False))
 
 
 def is_example_id(call_id: str) -> bool:
-    """Whether the id of a call marks it as an example."""
     return call_id.startswith("template_") and _ID.fullmatch(call_id) is not None
 
 
@@ -61,9 +59,5 @@ def render_examples(examples: Sequence[Message]) -> str:
         if message.role in ("system", "user"):
             lines.append(text_of(message))
         for call in tool_calls_of(message):
-            lines += [f"→ {call.name}({call.arguments})", _indent(answers.get(call.id, ""))]
+            lines += [f"→ {call.name}({call.arguments})", "  " + answers.get(call.id, "").replace("\n", "\n  ")]
     return "\n".join(lines)
-
-
-def _indent(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.split("\n"))

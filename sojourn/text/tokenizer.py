@@ -56,10 +56,10 @@ class _Split(NamedTuple):
 
 
 def _split(run: str) -> _Split:
-    return _remembered(run) if len(run) <= MAX_TERM_CHARS else _take_apart(run)
+    return _split_cached(run) if len(run) <= MAX_TERM_CHARS else _split_run(run)
 
 
-def _take_apart(run: str) -> _Split:
+def _split_run(run: str) -> _Split:
     tokens: list[Token] = []
     plain: list[str] = []
     extra: set[str] = set()
@@ -81,7 +81,7 @@ def _take_apart(run: str) -> _Split:
     return _Split(tuple(tokens), joined, frozenset(found))
 
 
-_remembered = lru_cache(maxsize=32768)(_take_apart)
+_split_cached = lru_cache(maxsize=32768)(_split_run)
 
 
 def is_unspaced(character: str) -> bool:

@@ -56,8 +56,8 @@ def fold_messages(rows: Iterable[Recorded]) -> Iterator[TranscriptPiece]:
         at = message.timestamp or row.at
         text = text_of(message)
         if message.role == "tool":
-            asked = waiting.pop(message.tool_call_id or "", None)
-            call = asked.call if asked else ToolCall(id="", name=message.tool_name or "tool", arguments="")
+            waited = waiting.pop(message.tool_call_id or "", None)
+            call = waited.call if waited else ToolCall(id="", name=message.tool_name or "tool", arguments="")
             yield ToolExchange(seq=row.seq, at=at, call=call, message=message, answer=text)
             continue
         yield from waiting.values()
@@ -90,9 +90,7 @@ def _unwrap(answer: str) -> str:
         found = json.loads(answer)
     except (ValueError, RecursionError):
         return answer
-    inner = [(key, found[key]) for key in _TEXTS if isinstance(found.get(key), str) and found[key].strip()]
-    return "" if not inner and any(key in found for key in _TEXTS) else _label_error(*inner[0]) if inner else answer
-
-
-def _label_error(key: str, text: str) -> str:
-    return f"error: {text}" if key == "error" else text
+    key = next((key for key in _TEXTS if isinstance(found.get(key), str) and found[key].strip()), "")
+    if not key:
+        return "" if any(key in found for key in _TEXTS) else answer
+    return f"error: {found[key]}" if key == "error" else str(found[key])

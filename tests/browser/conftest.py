@@ -1,4 +1,4 @@
-"""A real server and a real Chromium. Nothing may be asked of any other host."""
+"""Fixtures: a real server and a real Chromium, whose requests to any other host are blocked and reported."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request, Route, s
 from sojourn.dashboard.pages import STATIC
 from sojourn.testing.model_server import ModelServer
 from tests.e2e.http_server import Serving
-from tests.servers.system_package import need
+from tests.servers.system_package import require_program
 
-BAD = "<img src=x onerror=window.hurt=1>"  # what a stranger or a model may try, in any field
+XSS = "<img src=x onerror=window.hurt=1>"  # what an attacker or a model may put into any field
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A page waits for what it shows, however busy the machine is; only what hangs for minutes is wrong."""
+    """Gives every browser test a generous timeout: on a busy machine pages are slow, only a hang is an error."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(240))
@@ -33,8 +33,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """One for each file. Its loop runs in this thread until it is gone, so no test of another folder must follow."""
-    found = shutil.which("chromium") or shutil.which("google-chrome") or need("chromium", "chromium")
+    """One browser per test file. Playwright's loop occupies the thread until it is closed."""
+    found = shutil.which("chromium") or shutil.which("google-chrome") or require_program("chromium", "chromium")
     if not (STATIC / "index.html").exists():
         pytest.fail("The pages are not built. Run `make web`.")
     with sync_playwright() as playwright:
@@ -44,53 +44,53 @@ def chromium() -> Iterator[Browser]:
 
 
 class Site:
-    """One server, and visitors of it. What they ask for and what goes wrong in their pages is written down."""
+    """One server and the browsers that visit it; records their requests and console errors."""
 
     def __init__(self, browser: Browser, server: Serving) -> None:
         self._browser, self.server = browser, server
         self._contexts: list[BrowserContext] = []
-        self.asked: list[tuple[str, str]] = []  # method and path, in order
-        self.outside: list[str] = []
-        self.complaints: list[str] = []  # what the console called an error, broken policies included
+        self.requests: list[tuple[str, str]] = []  # method and path, in order
+        self.foreign_requests: list[str] = []
+        self.console_errors: list[str] = []  # content policy violations included
 
-    def visitor(self, *, signed_in: bool = True, **options: Any) -> Page:
-        """A browser of its own. `options` are Playwright's."""
+    def open_browser(self, *, signed_in: bool = True, **options: Any) -> Page:
+        """A new browser context with one page. `options` are Playwright's."""
         context = self._browser.new_context(
             **{"viewport": {"width": 1280, "height": 860}, "locale": "en-US", **options}
         )
-        context.set_default_timeout(60_000)  # all waits end as soon as they can; a busy machine takes its time
+        context.set_default_timeout(60_000)  # for a busy machine
         self._contexts.append(context)
-        context.route("**/*", self._only_here)
-        page = self.tab(context)
+        context.route("**/*", self._block_foreign)
+        page = self.open_tab(context)
         if signed_in:
             link = self.server.client.post("/api/links").json()["path"]
             page.goto(self.server.address + link)
             page.wait_for_url(self.server.address + "/")
-            page.get_by_role("navigation").wait_for()  # from here on keys are heard
+            page.get_by_role("navigation").wait_for()  # from here on the page handles keys
         return page
 
-    def tab(self, context: BrowserContext) -> Page:
+    def open_tab(self, context: BrowserContext) -> Page:
         page = context.new_page()
-        page.on("request", self._note)
-        page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", self._record_request)
+        page.on("console", lambda said: self.console_errors.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: self.console_errors.append(str(error)))
         return page
 
     def open(self, path: str, **options: Any) -> Page:
-        page = self.visitor(**options)
+        page = self.open_browser(**options)
         page.goto(self.server.address + path)
         return page
 
-    def _only_here(self, route: Route) -> None:
+    def _block_foreign(self, route: Route) -> None:
         address = urlsplit(route.request.url)
         if address.scheme in ("http", "https") and address.netloc != urlsplit(self.server.address).netloc:
-            self.outside.append(route.request.url)
+            self.foreign_requests.append(route.request.url)
             route.abort()
         else:
             route.continue_()
 
-    def _note(self, request: Request) -> None:
-        self.asked.append((request.method, urlsplit(request.url).path))
+    def _record_request(self, request: Request) -> None:
+        self.requests.append((request.method, urlsplit(request.url).path))
 
     def close(self) -> None:
         for context in self._contexts:
@@ -99,33 +99,33 @@ class Site:
 
 
 @contextmanager
-def serving(**env: str) -> Iterator[Serving]:
-    """A server on a home of its own, empty at first, for as many tests as share it."""
+def start_server(**env: str) -> Iterator[Serving]:
+    """A server on a new, empty home."""
     with tempfile.TemporaryDirectory(prefix="sj-", ignore_cleanup_errors=True) as folder:
         settings = {"HOME": folder, "SOJOURN_MODEL_DETECT": "no", **env}
         with Serving(Path(folder) / ".sojourn", **settings) as server:
             yield server
 
 
-def visiting(browser: Browser, server: Serving) -> Iterator[Site]:
-    """Visitors of one test; when it ends they are gone, and have asked nobody else."""
-    made = Site(browser, server)
-    yield made
-    made.close()
-    assert made.outside == []
+def open_site(browser: Browser, server: Serving) -> Iterator[Site]:
+    """A site for one test; afterwards its browsers are closed and no foreign request must have been made."""
+    site = Site(browser, server)
+    yield site
+    site.close()
+    assert site.foreign_requests == []
 
 
 @pytest.fixture
 def site(chromium: Browser, home: Path) -> Iterator[Site]:
-    """A server on an empty home, where turns are answered by rules that need no model."""
+    """A server on an empty home with the offline runtime."""
     with Serving(home, SOJOURN_RUNTIME="offline", SOJOURN_MODEL_DETECT="no") as server:
-        yield from visiting(chromium, server)
+        yield from open_site(chromium, server)
 
 
 @pytest.fixture(scope="module")
-def offline() -> Iterator[Serving]:
-    """The same, shared by the tests of a file."""
-    with serving(SOJOURN_RUNTIME="offline") as server:
+def offline_server() -> Iterator[Serving]:
+    """A server with the offline runtime, shared by the tests of a file."""
+    with start_server(SOJOURN_RUNTIME="offline") as server:
         yield server
 
 
@@ -136,27 +136,27 @@ def model() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="module")
-def scripted(model: ModelServer) -> Iterator[Serving]:
-    """A server with everything in it, whose answers are scripted: so no title is asked for."""
+def scripted_server(model: ModelServer) -> Iterator[Serving]:
+    """A server with a scripted model; titles are off, for they would use up answers of the script."""
     env = {"SOJOURN_RUNTIME": "native", "SOJOURN_MODEL_BASE_URL": model.url, "SOJOURN_MODEL": "scripted-1"}
-    with serving(SOJOURN_TITLES="no", **env) as server:
+    with start_server(SOJOURN_TITLES="no", **env) as server:
         yield server
 
 
 @pytest.fixture
-def talking(chromium: Browser, scripted: Serving) -> Iterator[Site]:
-    yield from visiting(chromium, scripted)
+def scripted_site(chromium: Browser, scripted_server: Serving) -> Iterator[Site]:
+    yield from open_site(chromium, scripted_server)
 
 
-def say(page: Page, words: str) -> None:
+def send_message(page: Page, words: str) -> None:
     box = page.get_by_label("Write a message")
     box.fill(words)
     box.press("Enter")
 
 
 @pytest.fixture
-def violations() -> Callable[[Page], list[str]]:
-    """What axe finds serious or critical in a page."""
+def find_violations() -> Callable[[Page], list[str]]:
+    """A function that lists the serious and critical accessibility violations of a page, by axe."""
 
     def found(page: Page) -> list[str]:
         page.evaluate(AXE.read_text("utf-8"))

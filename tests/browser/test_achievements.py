@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from tests.browser.conftest import Site, visiting
-from tests.browser.histories import fill
+from tests.browser.conftest import Site, open_site
+from tests.browser.sample_sessions import create_sessions
 from tests.e2e.http_server import Serving
 
 BADGES = "/api/plugins/hermes-achievements/achievements"
@@ -17,20 +17,20 @@ HIDE = """(value) => {
 
 
 def fetches(site):
-    return site.asked.count(("GET", BADGES))
+    return site.requests.count(("GET", BADGES))
 
 
 @pytest.fixture(scope="module")
-def samples(offline):
+def samples(offline_server):
     """A server whose history is counted already."""
-    offline.client.post("/api/plugins/dashboard/samples")
-    assert offline.client.post("/api/plugins/hermes-achievements/rescan?wait=true").json()["ok"]
-    return offline
+    offline_server.client.post("/api/plugins/dashboard/samples")
+    assert offline_server.client.post("/api/plugins/hermes-achievements/rescan?wait=true").json()["ok"]
+    return offline_server
 
 
 @pytest.fixture
 def counted(chromium, samples):
-    yield from visiting(chromium, samples)
+    yield from open_site(chromium, samples)
 
 
 def test_opening_asks_once_and_a_fresh_answer_is_not_asked_for_again(counted):
@@ -56,7 +56,7 @@ def test_sixty_cards_five_stats_and_filters_that_combine(counted):
     shown.first.wait_for()
     assert page.get_by_role("button", name="Vibe Coding").get_attribute("aria-pressed") == "true"
     page.get_by_label("Search badges").fill("no such badge at all")
-    assert "No badges match" in page.locator(".empty").inner_text()
+    assert "No badges match" in page.locator(".empty-state").inner_text()
 
 
 def test_secrets_do_not_leak(counted):
@@ -65,7 +65,7 @@ def test_secrets_do_not_leak(counted):
     page = counted.open("/achievements?state=secret")
     page.locator("[data-badge]").first.wait_for()
     assert page.locator("[data-badge]").count() == len(secret) > 0
-    assert {one.inner_text() for one in page.locator(".ach-numbers").all()} == {"hidden"}
+    assert {one.inner_text() for one in page.locator(".ach-count").all()} == {"hidden"}
     assert page.locator("[data-state=secret] button", has_text="Share").count() == 0
 
 
@@ -73,13 +73,13 @@ def test_rescan_rescans(counted):
     page = counted.open("/achievements")
     page.get_by_role("button", name="Rescan").click()
     page.wait_for_timeout(500)
-    assert ("POST", "/api/plugins/hermes-achievements/rescan") in counted.asked
+    assert ("POST", "/api/plugins/hermes-achievements/rescan") in counted.requests
     status = counted.server.client.get("/api/plugins/hermes-achievements/scan-status").json()
     assert status["run_count"] >= 2
 
 
 def test_a_refused_answer_is_told_and_can_be_tried_again(counted):
-    page = counted.visitor()
+    page = counted.open_browser()
     page.route(
         f"**{BADGES}",
         lambda route: route.fulfill(
@@ -94,7 +94,7 @@ def test_a_refused_answer_is_told_and_can_be_tried_again(counted):
 
 
 def test_leaving_takes_the_question_back(counted):
-    page = counted.visitor()
+    page = counted.open_browser()
     page.route(f"**{BADGES}", lambda route: None)  # never answered
     failed = []
     page.on("requestfailed", lambda request: failed.append(request.url))
@@ -108,7 +108,7 @@ def test_leaving_takes_the_question_back(counted):
 
 @pytest.mark.slow
 def test_a_cold_scan_counts_up_while_badges_appear_and_then_falls_silent(chromium, home):
-    fill(home, 24_000, calls=6)
+    create_sessions(home, 24_000, calls=6)
     with Serving(home) as server:
         site = Site(chromium, server)
         began = time.monotonic()
@@ -141,7 +141,7 @@ def test_a_cold_scan_counts_up_while_badges_appear_and_then_falls_silent(chromiu
 
 
 def test_nothing_is_asked_in_a_hidden_tab(counted):
-    page = counted.visitor()
+    page = counted.open_browser()
     answer = counted.server.client.get(BADGES).json()
     answer["scan_meta"] |= {"mode": "in_progress", "sessions_scanned_so_far": 1750, "sessions_expected_total": 8564}
     page.route(f"**{BADGES}", lambda route: route.fulfill(json=answer))
@@ -162,7 +162,7 @@ def test_nothing_is_asked_in_a_hidden_tab(counted):
 
 
 def test_the_card_to_share_is_a_picture_of_the_right_size(counted):
-    page = counted.visitor()
+    page = counted.open_browser()
     answer = counted.server.client.get(BADGES).json()
     badge = answer["achievements"][0]
     badge |= {
@@ -189,7 +189,7 @@ def test_the_card_to_share_is_a_picture_of_the_right_size(counted):
 
 
 def test_receipts_show_the_messages_that_counted(chromium, home):
-    fill(home, 40, calls=4)
+    create_sessions(home, 40, calls=4)
     with Serving(home) as server:
         server.client.post("/api/plugins/hermes-achievements/rescan?wait=true")
         site = Site(chromium, server)

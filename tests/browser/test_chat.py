@@ -1,177 +1,177 @@
 """Talking in the browser: streaming, tools, approvals, stop, reload, two tabs."""
 
 from sojourn.testing.model_script import Call, Hang, Refuse, Say
-from tests.browser.conftest import BAD, say
+from tests.browser.conftest import XSS, send_message
 
 
 def test_from_an_empty_home_to_a_first_answer(site):
-    page = site.visitor()
+    page = site.open_browser()
     page.get_by_role("link", name="Start a chat").click()
-    say(page, "help")
+    send_message(page, "help")
     page.wait_for_url("**/chat/*")
     page.get_by_text("Here is what I understand").first.wait_for(timeout=60_000)
     assert page.locator(".bubble").inner_text() == "help"
-    assert site.complaints == []
+    assert site.console_errors == []
 
 
-def test_an_answer_streams_as_markdown_and_what_looks_like_html_stays_text(talking, model):
+def test_an_answer_streams_as_markdown_and_what_looks_like_html_stays_text(scripted_site, model):
     text = (
         "Here: **bold**, <img src=x onerror=window.hurt=1>\n\n```python\nprint('hi')\n```\n\n[bad](javascript:alert(1))"
     )
     model.play([Say(text)])
-    page = talking.open("/chat")
-    say(page, "<script>window.hurt=1</script>")
+    page = scripted_site.open("/chat")
+    send_message(page, "<script>window.hurt=1</script>")
     page.locator(".answer strong").wait_for()
-    page.locator(".used").wait_for()
+    page.locator(".turn-usage").wait_for()
     assert page.locator(".bubble").inner_text() == "<script>window.hurt=1</script>"
-    assert page.locator(".code code").inner_text() == "print('hi')"
+    assert page.locator(".code-block code").inner_text() == "print('hi')"
     assert "<img src=x" in page.locator(".answer").first.inner_text()
     assert page.locator(".answer img, .answer a[href^=javascript]").count() == 0
     assert page.evaluate("window.hurt") is None
 
 
-def test_two_tabs_see_the_same_words_as_they_come(talking, model):
+def test_two_tabs_see_the_same_words_as_they_come(scripted_site, model):
     words = " ".join(f"word{number}" for number in range(60))
     model.play([Say(words, pause=0.08)])
-    first = talking.open("/chat")
-    say(first, "count")
+    first = scripted_site.open("/chat")
+    send_message(first, "count")
     first.wait_for_url("**/chat/*")
-    second = talking.tab(first.context)
+    second = scripted_site.open_tab(first.context)
     second.goto(first.url)
     second.get_by_text("word3 ").wait_for()
     assert "word59" not in second.locator(".answer").inner_text()
     for page in (first, second):
-        page.locator(".used").wait_for(timeout=30_000)
+        page.locator(".turn-usage").wait_for(timeout=30_000)
         assert page.locator(".answer").inner_text() == words
         assert page.locator("[data-driver=web]").count() == 1
 
 
-def test_reloading_in_the_middle_loses_no_letter(talking, model):
+def test_reloading_in_the_middle_loses_no_letter(scripted_site, model):
     words = " ".join(f"word{number}" for number in range(60))
     model.play([Say(words, pause=0.08)])
-    page = talking.open("/chat")
-    say(page, "count")
+    page = scripted_site.open("/chat")
+    send_message(page, "count")
     page.get_by_text("word5 ").wait_for()
     page.reload()
-    page.locator(".used").wait_for(timeout=30_000)
+    page.locator(".turn-usage").wait_for(timeout=30_000)
     assert page.locator(".answer").inner_text() == words
 
 
-def test_a_line_that_breaks_is_taken_up_where_it_was(talking, model):
+def test_a_line_that_breaks_is_taken_up_where_it_was(scripted_site, model):
     words = " ".join(f"word{number}" for number in range(50))
     model.play([Say(words, pause=0.08)])
-    page = talking.open("/chat")
-    say(page, "count")
+    page = scripted_site.open("/chat")
+    send_message(page, "count")
     page.get_by_text("word5 ").wait_for()
     page.context.set_offline(True)
     page.wait_for_timeout(700)
     page.context.set_offline(False)
-    page.locator(".used").wait_for(timeout=30_000)
+    page.locator(".turn-usage").wait_for(timeout=30_000)
     assert page.locator(".answer").inner_text() == words
 
 
-def test_stop_stops(talking, model):
+def test_stop_stops(scripted_site, model):
     model.play([Say("It begins "), Hang()])
-    page = talking.open("/chat")
-    say(page, "go on for ever")
+    page = scripted_site.open("/chat")
+    send_message(page, "go on for ever")
     page.get_by_text("It begins").wait_for()
     page.get_by_role("button", name="Stop").click()
     page.get_by_text("Stopped.").wait_for()
     assert page.get_by_role("button", name="Stop").count() == 0
 
 
-def test_a_tool_asks_first_and_its_result_is_folded_with_its_time(talking, model):
+def test_a_tool_asks_first_and_its_result_is_folded_with_its_time(scripted_site, model):
     model.play([Call("write_file", {"path": "hello.txt", "content": "hi"})], [Say("Written.")])
-    page = talking.open("/chat")
-    say(page, "write hi into hello.txt")
+    page = scripted_site.open("/chat")
+    send_message(page, "write hi into hello.txt")
     page.get_by_role("button", name="Allow once").click()
     page.get_by_text("Written.").wait_for()
     tool = page.locator("[data-tool=write_file]")
     assert tool.get_attribute("open") is None
-    assert "s" in tool.locator(".timing").inner_text()
+    assert "s" in tool.locator(".tool-duration").inner_text()
     tool.locator("summary").click()
     assert "hello.txt" in tool.inner_text()
-    assert next((talking.server.home / "workspace").rglob("hello.txt")).read_text().strip() == "hi"
+    assert next((scripted_site.server.home / "workspace").rglob("hello.txt")).read_text().strip() == "hi"
 
 
-def test_a_refusal_is_told_with_what_to_do(talking, model):
+def test_a_refusal_is_told_with_what_to_do(scripted_site, model):
     model.play([Refuse(401, "no such key")])
-    page = talking.open("/chat")
-    say(page, "anyone there?")
+    page = scripted_site.open("/chat")
+    send_message(page, "anyone there?")
     page.locator(".turn [role=alert]").wait_for(timeout=60_000)
     assert page.locator(".turn [role=alert] p").count() >= 1
 
 
-def test_a_file_goes_along_and_its_name_is_only_text(talking, model):
+def test_a_file_goes_along_and_its_name_is_only_text(scripted_site, model):
     model.play([Say("Seen.")])
-    page = talking.open("/chat")
+    page = scripted_site.open("/chat")
     name = "<b onclick=hurt()>note.txt"
     page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/plain", "buffer": b"milk"})
     page.get_by_label("Attached files").wait_for()
-    say(page, "what does it say?")
+    send_message(page, "what does it say?")
     page.get_by_text("Seen.").wait_for()
     assert page.locator(".bubble .pill").inner_text().strip() == name
     assert page.locator(".bubble b").count() == 0
 
 
-def test_a_session_driven_elsewhere_says_so_and_can_be_taken(talking, model):
+def test_a_session_driven_elsewhere_says_so_and_can_be_taken(scripted_site, model):
     model.play([Say("From here.")])
-    client, surface = talking.server.client, {"Sojourn-Surface": "cli"}
+    client, surface = scripted_site.server.client, {"Sojourn-Surface": "cli"}
     made = client.post("/api/sessions", json={"source": "cli"}, headers=surface).json()
     client.post(f"/api/sessions/{made['id']}/take", headers=surface)
-    page = talking.open(f"/chat/{made['id']}")
+    page = scripted_site.open(f"/chat/{made['id']}")
     page.get_by_text("This session is controlled from cli.").wait_for()
     page.get_by_role("button", name="Take over").click()
     page.locator("[data-driver=web]").wait_for()
-    say(page, "mine now")
+    send_message(page, "mine now")
     page.get_by_text("From here.").wait_for()
 
 
-def test_code_is_coloured_by_kind_and_stays_the_same_text(talking, model):
-    code = f'def greet(name):\n    # {BAD}\n    return "hello"'
-    model.play([Say(f"```python\n{code}\n```\n\n```klingon\nnuqneH {BAD}\n```")])
-    page = talking.open("/chat")
-    say(page, "greet me")
-    page.locator(".used").wait_for()
-    page.locator(".code .hljs-keyword", has_text="def").wait_for()
-    assert page.locator(".code .hljs-string").inner_text() == '"hello"'
-    assert page.locator(".code code").all_inner_texts() == [
+def test_code_is_coloured_by_kind_and_stays_the_same_text(scripted_site, model):
+    code = f'def greet(name):\n    # {XSS}\n    return "hello"'
+    model.play([Say(f"```python\n{code}\n```\n\n```klingon\nnuqneH {XSS}\n```")])
+    page = scripted_site.open("/chat")
+    send_message(page, "greet me")
+    page.locator(".turn-usage").wait_for()
+    page.locator(".code-block .hljs-keyword", has_text="def").wait_for()
+    assert page.locator(".code-block .hljs-string").inner_text() == '"hello"'
+    assert page.locator(".code-block code").all_inner_texts() == [
         code,
-        f"nuqneH {BAD}",
+        f"nuqneH {XSS}",
     ]  # a language nobody knows stays plain
     assert page.evaluate("window.hurt") is None
 
 
-def test_a_request_of_several_steps_is_drawn_as_a_graph(talking, model):
+def test_a_request_of_several_steps_is_drawn_as_a_graph(scripted_site, model):
     model.play([Say("Done.")])
-    page = talking.open("/chat")
-    say(page, f"First read the log, then find the error {BAD}, then write a summary of it.")
-    page.locator(".used").wait_for()
-    nodes = page.locator(".graph .node")
+    page = scripted_site.open("/chat")
+    send_message(page, f"First read the log, then find the error {XSS}, then write a summary of it.")
+    page.locator(".turn-usage").wait_for()
+    nodes = page.locator(".task-graph .node")
     assert [one.get_attribute("data-node") for one in nodes.all()] == ["t1", "t2", "t3"]
-    edges = page.locator(".graph .edge").all()
+    edges = page.locator(".task-graph .edge").all()
     assert [one.get_attribute("data-edge") for one in edges] == ["t1>t2", "t2>t3"]
-    assert page.locator(".plan li").count() == 3
+    assert page.locator(".task-plan li").count() == 3
     lefts = [one.bounding_box()["x"] for one in nodes.all()]
     assert lefts == sorted(set(lefts))  # each to the right of what it needs
     assert page.evaluate("window.hurt") is None
 
 
-def test_two_tabs_agree_who_drives_and_either_can_go_on(talking, model):
+def test_two_tabs_agree_who_drives_and_either_can_go_on(scripted_site, model):
     model.play([Say("One.")], [Say("Two.")])
-    first = talking.open("/chat")
-    say(first, "begin")
-    first.locator(".used").wait_for()
-    second = talking.tab(first.context)
+    first = scripted_site.open("/chat")
+    send_message(first, "begin")
+    first.locator(".turn-usage").wait_for()
+    second = scripted_site.open_tab(first.context)
     second.goto(first.url)
     second.locator("[data-driver=web]").wait_for()
     session = first.url.rpartition("/")[2]
-    talking.server.client.post(f"/api/sessions/{session}/take", headers={"Sojourn-Surface": "cli"})
+    scripted_site.server.client.post(f"/api/sessions/{session}/take", headers={"Sojourn-Surface": "cli"})
     for page in (first, second):
         page.locator("[data-driver=cli]").wait_for()
     second.get_by_role("button", name="Take over").click()
     for page in (first, second):
         page.locator("[data-driver=web]").wait_for()
-    say(first, "go on")
+    send_message(first, "go on")
     for page in (first, second):
         page.get_by_text("Two.").wait_for()

@@ -4,8 +4,8 @@ import re
 import threading
 
 from sojourn.testing.model_script import Call, Say
-from tests.browser.conftest import BAD, Site, say
-from tests.browser.histories import ask_in_room
+from tests.browser.conftest import XSS, Site, send_message
+from tests.browser.sample_sessions import post_question
 from tests.e2e.http_server import Serving
 
 
@@ -14,26 +14,26 @@ def hand_over(page, to="local", chat=""):
     dialog = page.get_by_role("dialog", name="Hand off to…")
     dialog.get_by_label("Destination").select_option(to)
     if chat:
-        dialog.get_by_label("Chat").fill(chat)
+        dialog.get_by_label("Chat (optional)").fill(chat)
     dialog.get_by_role("button", name="Hand off").click()
     return dialog
 
 
-def test_a_session_goes_to_a_room_talks_there_and_comes_back(talking, model):
+def test_a_session_goes_to_a_room_talks_there_and_comes_back(scripted_site, model):
     model.play([Say("Basil and thyme.")], [Say("Hello from the room.")], [Say("Mint it is.")], [Say("Back again.")])
-    page = talking.open("/chat")
-    say(page, "plan a herb garden")
+    page = scripted_site.open("/chat")
+    send_message(page, "plan a herb garden")
     page.get_by_text("Basil and thyme.").wait_for()
-    page.locator(".used").wait_for()
-    other = talking.tab(page.context)
+    page.locator(".turn-usage").wait_for()
+    other = scripted_site.open_tab(page.context)
     other.goto(page.url)
     other.locator("[data-driver=web]").wait_for()
 
     dialog = hand_over(page)
     dialog.locator("[data-step=completed][data-state=done]").wait_for()
-    assert [one.split()[1:] for one in dialog.locator("[data-step]").all_inner_texts()] == [
-        [one, "(done)"] for one in ("requested", "claimed", "thread", "bound", "answered", "delivered", "completed")
-    ]
+    steps = ("Requested", "Picked up", "Thread opened", "Session moved", "Agent replied", "Delivered", "Done")
+    shown = dialog.locator("[data-step]").all_inner_texts()
+    assert [" ".join(one.split()[1:]) for one in shown] == [f"{step} (done)" for step in steps]
     for tab in (page, other):  # the one that asked, and one that only looks on
         tab.locator("[data-driver=local]").wait_for()
         tab.get_by_text("This session is controlled from local.").wait_for()
@@ -48,34 +48,34 @@ def test_a_session_goes_to_a_room_talks_there_and_comes_back(talking, model):
     other.get_by_text("Mint it is.").wait_for()  # seen in the chat as it happens
 
     assert other.locator(".bubble").all_inner_texts() == ["plan a herb garden", "add mint"]  # our own word is none
-    other.get_by_text("The session was handed over").wait_for()
+    other.get_by_text("This session was handed over").wait_for()
     other.get_by_role("button", name="Take over").click()
     other.locator("[data-driver=web]").wait_for()
-    say(other, "thanks")
+    send_message(other, "thanks")
     other.get_by_text("Back again.").wait_for()
-    assert talking.complaints == []
+    assert scripted_site.console_errors == []
 
 
-def test_what_was_handed_over_and_sent_is_kept_in_sight(talking, model):
+def test_what_was_handed_over_and_sent_is_kept_in_sight(scripted_site, model):
     model.play([Say("Yes.")], [Say("Hello from the room.")])
-    page = talking.open("/chat")
-    say(page, "are you there?")
-    page.locator(".used").wait_for()
+    page = scripted_site.open("/chat")
+    send_message(page, "are you there?")
+    page.locator(".turn-usage").wait_for()
     hand_over(page, chat="#garden").locator("[data-step=completed][data-state=done]").wait_for()
-    page.goto(talking.server.address + "/gateway/%23garden")
+    page.goto(scripted_site.server.address + "/gateway/%23garden")
     history = page.get_by_role("region", name="Hand-offs")
     history.locator("li", has_text="web → local:#garden").locator("[data-handoff=completed]").wait_for()
     ledger = page.get_by_role("region", name="Deliveries").first
     ledger.locator("[data-delivery=sent], [data-delivery=delivered]").first.wait_for()
     assert "Hello from the room." in ledger.inner_text()
-    line = page.locator("[data-line=local]")
+    line = page.locator("[data-connection=local]")
     assert line.get_attribute("data-health") == "good"
     page.wait_for_function(  # the figures come with the gateway's next sign of life
-        "() => !document.querySelector('[data-line=local] dl').innerText.includes('Last delivered\\nnothing yet')"
+        "() => !document.querySelector('[data-connection=local] dl').innerText.includes('Last sent\\nnothing yet')"
     )
 
 
-def test_a_page_opened_amid_a_hand_off_sees_it_through(talking, model):
+def test_a_page_opened_amid_a_hand_off_sees_it_through(scripted_site, model):
     seen = threading.Event()
 
     def hello(asked):
@@ -83,36 +83,36 @@ def test_a_page_opened_amid_a_hand_off_sees_it_through(talking, model):
         return [Say("Hello from the room, at last.")]
 
     model.play([Say("Yes.")], hello)
-    page = talking.open("/chat")
-    say(page, "are you there?")
-    page.locator(".used").wait_for()
+    page = scripted_site.open("/chat")
+    send_message(page, "are you there?")
+    page.locator(".turn-usage").wait_for()
     dialog = hand_over(page)
     dialog.locator("[data-step=bound][data-state=done]").wait_for()
     page.reload()
-    page.locator(".leaving [data-step=bound][data-state=done]").wait_for()
+    page.locator(".handoff-status [data-step=bound][data-state=done]").wait_for()
     seen.set()
-    page.locator(".leaving").wait_for(state="detached")
+    page.locator(".handoff-status").wait_for(state="detached")
     page.locator("[data-driver=local]").wait_for()
     page.get_by_text("Hello from the room, at last.").wait_for()
 
 
-def test_one_that_fails_says_why_and_leaves_the_session_here(talking, model):
+def test_one_that_fails_says_why_and_leaves_the_session_here(scripted_site, model):
     model.play([Say("Yes.")], [Say("Still here.")])
-    page = talking.open("/chat")
-    say(page, "are you there?")
-    page.locator(".used").wait_for()
+    page = scripted_site.open("/chat")
+    send_message(page, "are you there?")
+    page.locator(".turn-usage").wait_for()
     dialog = hand_over(page, chat="..")
     dialog.locator("[data-state=failed]").wait_for()
     assert "'..' is not a valid room name." in dialog.locator(".problem-text").inner_text()
     page.keyboard.press("Escape")
     page.locator("[data-driver=web]").wait_for()
-    say(page, "and now?")
+    send_message(page, "and now?")
     page.get_by_text("Still here.").wait_for()
 
 
-def test_a_stranger_is_let_in_by_code_and_another_is_turned_away(talking):
-    page = talking.open("/gateway/annsroom")
-    for name in ("ann", BAD):
+def test_a_stranger_is_let_in_by_code_and_another_is_turned_away(scripted_site):
+    page = scripted_site.open("/gateway/annsroom")
+    for name in ("ann", XSS):
         page.get_by_label("Write as").fill(name)
         page.get_by_label("Write in annsroom").fill("may I?")
         page.keyboard.press("Enter")
@@ -120,7 +120,7 @@ def test_a_stranger_is_let_in_by_code_and_another_is_turned_away(talking):
     page.get_by_role("log", name="annsroom").get_by_text(re.compile("[A-Z0-9]{8}")).nth(1).wait_for()
     said = page.get_by_role("log", name="annsroom").inner_text()
     first = re.findall(r"\b[A-HJ-NP-Z2-9]{8}\b", said)[0]
-    ann, other = page.locator("[data-waiting=ann]"), page.locator("[data-waiting]", has_text=BAD)
+    ann, other = page.locator("[data-waiting=ann]"), page.locator("[data-waiting]", has_text=XSS)
     ann.get_by_label("Code of ann").fill("WRONGONE")
     ann.get_by_role("button", name="Approve").click()
     page.get_by_text("Nobody is waiting with that code.").wait_for()
@@ -129,7 +129,7 @@ def test_a_stranger_is_let_in_by_code_and_another_is_turned_away(talking):
     page.get_by_role("button", name="Revoke access").wait_for()
     other.get_by_role("button", name="Deny").click()
     page.get_by_text("No pairing requests.").wait_for()
-    people = talking.server.client.get("/api/plugins/gateway/people").json()
+    people = scripted_site.server.client.get("/api/plugins/gateway/people").json()
     assert [(one["sender"], one["principal"]) for one in people["paired"]] == [("ann", "guest:local-ann")]
     assert page.evaluate("window.hurt") is None
 
@@ -138,10 +138,10 @@ def answers(tab):
     return tab.get_by_role("group", name="Answers")
 
 
-def test_a_question_in_a_room_is_answered_with_a_button(talking, model):
+def test_a_question_in_a_room_is_answered_with_a_button(scripted_site, model):
     model.play([Call("write_file", {"path": "desk.txt", "content": "hi"})], [Say("Written.")])
-    page = talking.open("/gateway/desk")
-    other = talking.tab(page.context)
+    page = scripted_site.open("/gateway/desk")
+    other = scripted_site.open_tab(page.context)
     other.goto(page.url)
     page.get_by_label("Write in desk").fill("write hi into desk.txt")
     page.keyboard.press("Enter")
@@ -149,35 +149,35 @@ def test_a_question_in_a_room_is_answered_with_a_button(talking, model):
         answers(tab).get_by_role("button", name="Allow once").wait_for()
     answers(other).get_by_role("button", name="Allow once").click()
     for tab in (page, other):  # the question says how it was answered, and cannot be answered again
-        tab.locator(".note-row", has_text="→ Allow once").wait_for()
+        tab.locator(".room-message", has_text="→ Allow once").wait_for()
         answers(tab).wait_for(state="detached")
-        tab.locator(".pressed", has_text="you answered: Allow once").wait_for()
+        tab.locator(".button-press", has_text="you answered: Allow once").wait_for()
         tab.get_by_role("log", name="desk").get_by_text("Written.", exact=True).wait_for()
-    assert next((talking.server.home / "workspace").rglob("desk.txt")).read_text().strip() == "hi"
-    assert talking.complaints == []
+    assert next((scripted_site.server.home / "workspace").rglob("desk.txt")).read_text().strip() == "hi"
+    assert scripted_site.console_errors == []
 
 
 def test_a_press_is_seen_in_every_tab_until_the_gateway_has_heard_it(chromium, home):
     """No gateway runs, so that it stays as it is. A guest's press is shown too, and takes nothing from the owner."""
-    ask_in_room(home, "desk", "May I delete it?", "Allow", "Deny")
+    post_question(home, "desk", "May I delete it?", "Allow", "Deny")
     with Serving(home, "--no-gateway", SOJOURN_RUNTIME="offline", SOJOURN_MODEL_DETECT="no") as server:
         site = Site(chromium, server)
         page = site.open("/gateway/desk")
-        other = site.tab(page.context)
+        other = site.open_tab(page.context)
         other.goto(page.url)
         page.get_by_label("Write as").fill("ann")
         answers(page).get_by_role("button", name="Allow").click()
         for tab in (page, other):
-            tab.locator(".pressed", has_text="ann answered: Allow").wait_for()
+            tab.locator(".button-press", has_text="ann answered: Allow").wait_for()
             assert answers(tab).get_by_role("button", name="Deny").is_enabled()
         answers(other).get_by_role("button", name="Deny").click()
         page.reload()
         for tab in (page, other):
-            tab.locator(".pressed", has_text="you answered: Deny").wait_for()
+            tab.locator(".button-press", has_text="you answered: Deny").wait_for()
             denied = answers(tab).get_by_role("button", name="Deny")
             assert (denied.get_attribute("aria-pressed"), denied.is_disabled()) == ("true", True)
             assert answers(tab).get_by_role("button", name="Allow").is_disabled()
-        assert site.complaints == []
+        assert site.console_errors == []
         site.close()
 
 

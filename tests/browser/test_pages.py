@@ -1,11 +1,14 @@
 """Every page: loads alone, complains of nothing, can be used by everyone, weighs little."""
 
 import gzip
+import json
+import re
+from pathlib import Path
 
 import pytest
 
 from sojourn.dashboard.pages import STATIC
-from tests.browser.conftest import visiting
+from tests.browser.conftest import open_site
 
 PAGES = [
     "/",
@@ -22,34 +25,34 @@ PAGES = [
 
 
 @pytest.fixture(scope="module")
-def samples(offline):
-    offline.client.post("/api/plugins/dashboard/samples")
-    offline.client.post("/api/plugins/hermes-achievements/rescan?wait=true")
-    offline.client.post("/api/plugins/memory/facts", json={"text": "Prefers tabs <b>not</b> spaces"})
-    return offline
+def samples(offline_server):
+    offline_server.client.post("/api/plugins/dashboard/samples")
+    offline_server.client.post("/api/plugins/hermes-achievements/rescan?wait=true")
+    offline_server.client.post("/api/plugins/memory/facts", json={"text": "Prefers tabs <b>not</b> spaces"})
+    return offline_server
 
 
 @pytest.fixture
 def filled(chromium, samples):
-    yield from visiting(chromium, samples)
+    yield from open_site(chromium, samples)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_serious_on_any_page(filled, violations, theme):
-    page = filled.visitor(color_scheme=theme)
+def test_axe_finds_nothing_serious_on_any_page(filled, find_violations, theme):
+    page = filled.open_browser(color_scheme=theme)
     found = {}
     for path in PAGES:
         page.goto(filled.server.address + path)
         page.locator("main h1, main h2").first.wait_for()
         page.wait_for_timeout(700)
-        if wrong := violations(page):
+        if wrong := find_violations(page):
             found[path] = wrong
     assert found == {}
-    assert filled.complaints == []
+    assert filled.console_errors == []
 
 
 def test_nothing_sticks_out_on_a_phone(filled):
-    page = filled.visitor(viewport={"width": 390, "height": 844})
+    page = filled.open_browser(viewport={"width": 390, "height": 844})
     for path in PAGES:
         page.goto(filled.server.address + path)
         page.locator("main h1, main h2").first.wait_for()
@@ -58,7 +61,7 @@ def test_nothing_sticks_out_on_a_phone(filled):
 
 
 def test_on_a_phone_every_page_is_one_touch_away_and_the_filters_wait_behind_a_button(filled):
-    page = filled.visitor(viewport={"width": 390, "height": 844})
+    page = filled.open_browser(viewport={"width": 390, "height": 844})
     for path, name in (("/sessions", "Sessions"), ("/memory", "Memory & skills"), ("/settings", "Settings & health")):
         page.goto(filled.server.address + path)
         page.locator("main h1").first.wait_for()
@@ -75,14 +78,14 @@ def test_on_a_phone_every_page_is_one_touch_away_and_the_filters_wait_behind_a_b
 
 
 def test_the_palette_the_help_and_the_search_need_no_mouse(filled):
-    page = filled.visitor()
+    page = filled.open_browser()
     page.keyboard.press("Control+k")
     page.keyboard.type("insi")
     page.keyboard.press("Enter")
     page.wait_for_url("**/insights")
     page.get_by_role("heading", name="Insights").wait_for()
     page.keyboard.press("?")
-    page.get_by_role("dialog", name="Keyboard help").wait_for()
+    page.get_by_role("dialog", name="Keyboard shortcuts").wait_for()
     page.keyboard.press("Escape")
     page.get_by_role("dialog").wait_for(state="detached")
     page.keyboard.press("/")
@@ -94,7 +97,7 @@ def test_a_key_that_follows_the_closing_of_a_dialog_at_once_is_heard(filled):
     page = filled.open("/insights")
     page.get_by_role("heading", name="Insights").wait_for()
     page.keyboard.press("?")
-    page.get_by_role("dialog", name="Keyboard help").wait_for()
+    page.get_by_role("dialog", name="Keyboard shortcuts").wait_for()
     was_inside = page.evaluate(
         """() => {
             const dialog = document.querySelector("dialog");
@@ -109,7 +112,7 @@ def test_a_key_that_follows_the_closing_of_a_dialog_at_once_is_heard(filled):
 
 
 def test_chinese_and_dark_are_chosen_and_kept(filled):
-    page = filled.visitor()
+    page = filled.open_browser()
     page.get_by_label("Language").select_option("zh")
     page.get_by_role("link", name="成就").first.wait_for()
     page.get_by_role("button", name="深色").click()
@@ -120,18 +123,17 @@ def test_chinese_and_dark_are_chosen_and_kept(filled):
 
 
 def test_both_languages_say_the_same_things():
-    import json
-    from pathlib import Path
-
     folder = Path(__file__).parents[2] / "web" / "src" / "messages"
     en, zh = (json.loads((folder / f"{name}.json").read_text("utf-8")) for name in ("en", "zh"))
     assert list(en) == list(zh)
     assert all(en.values())
     assert all(zh.values())
+    for key, text in en.items():  # the same placeholders, plural forms like {n|day|days} aside
+        assert set(re.findall(r"\{(\w+)", text)) == set(re.findall(r"\{(\w+)", zh[key])), key
 
 
 def test_the_first_paint_is_quick(filled):
-    page = filled.visitor()
+    page = filled.open_browser()
     paints = []
     for _ in range(3):
         page.goto(filled.server.address + "/achievements")
@@ -146,22 +148,6 @@ def test_the_scripts_weigh_little():
     assert sum(len(gzip.compress(one.read_bytes())) for one in scripts) < 250_000
 
 
-def test_facts_are_added_changed_and_forgotten(filled):
-    page = filled.open("/memory")
-    page.get_by_text("Prefers tabs <b>not</b> spaces").wait_for()
-    page.get_by_label("Something to remember").fill("Likes short answers")
-    page.get_by_role("button", name="Remember").click()
-    row = page.locator("li", has_text="Likes short answers")
-    row.get_by_role("button", name="Edit").click()
-    page.locator("main li input").fill("Likes very short answers")
-    page.get_by_role("button", name="Save").click()
-    page.locator("li", has_text="Likes very short answers").get_by_role("button", name="Forget").click()
-    page.locator("li", has_text="very short").wait_for(state="detached")
-    assert [one["text"] for one in filled.server.client.get("/api/plugins/memory/facts").json()] == [
-        "Prefers tabs <b>not</b> spaces"
-    ]
-
-
 def test_settings_show_where_a_value_came_from_and_no_secret(filled):
     page = filled.open("/settings")
     row = page.locator("tr", has_text="agent.runtime")
@@ -171,7 +157,7 @@ def test_settings_show_where_a_value_came_from_and_no_secret(filled):
 
 
 def test_a_page_that_throws_leaves_the_rest_standing(filled):
-    page = filled.visitor()
+    page = filled.open_browser()
     page.route("**/api/plugins/dashboard/insights*", lambda route: route.fulfill(json={"totals": None}))
     page.goto(filled.server.address + "/insights")
     page.get_by_text("This page ran into an error").wait_for()
@@ -180,8 +166,8 @@ def test_a_page_that_throws_leaves_the_rest_standing(filled):
 
 
 def test_an_outside_host_is_never_asked(filled):
-    page = filled.visitor()
+    page = filled.open_browser()
     for path in PAGES:
         page.goto(filled.server.address + path)
         page.wait_for_timeout(200)
-    assert filled.outside == []
+    assert filled.foreign_requests == []

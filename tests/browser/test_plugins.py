@@ -51,7 +51,7 @@ def filled(site):
     return site
 
 
-def test_a_switch_shows_what_is_needed_then_the_page_is_there_and_goes_again(filled, violations):
+def test_a_switch_shows_what_is_needed_then_the_page_is_there_and_goes_again(filled, find_violations):
     copy_example(filled.server.home)
     page = filled.open("/settings")
     switch = page.get_by_role("switch", name="Garden")
@@ -63,7 +63,7 @@ def test_a_switch_shows_what_is_needed_then_the_page_is_there_and_goes_again(fil
         "Run its own program on this machine.",
         "List and read your sessions in its page.",
     ]
-    assert violations(page) == []
+    assert find_violations(page) == []
     asked.get_by_role("button", name="Turn on").click()
     tabs(page).filter(has_text="Garden").click()
     page.wait_for_url("**/garden")
@@ -76,19 +76,19 @@ def test_a_switch_shows_what_is_needed_then_the_page_is_there_and_goes_again(fil
     framed(page).get_by_role("button").press("Control+k")  # the way out is there, wherever the focus is
     page.get_by_role("dialog", name="Go to a page").wait_for()
     page.keyboard.press("Escape")
-    assert violations(page) == []
+    assert find_violations(page) == []
     tabs(page).filter(has_text="Settings").click()
     page.get_by_role("switch", name="Garden").click()
     tabs(page).filter(has_text="Garden").wait_for(state="detached")
     assert page.get_by_role("switch", name="Garden").get_attribute("aria-checked") == "false"
     assert filled.server.client.get("/garden").status_code == 404
-    assert filled.complaints == []
+    assert filled.console_errors == []
 
 
 def test_a_broken_one_is_shown_with_its_reason_and_no_switch(filled):
     (write(filled.server.home, "torn") / "manifest.json").write_text('{"lable": "<img src=x onerror=alert(1)>"}')
     page = filled.open("/settings")
-    row = page.locator(".switches li", has_text="torn")
+    row = page.locator(".plugin-list li", has_text="torn")
     row.get_by_text("Did you mean `label`?").wait_for()
     assert row.get_by_role("switch").count() == 0
 
@@ -216,9 +216,9 @@ def test_a_frame_sees_nothing_of_the_host_and_reaches_only_its_own_api(filled):
     assert set(told.values()) == {"refused"}, told
     assert len(told) == 22
     assert page.url.endswith("/pryer")
-    asked = {path for _, path in filled.asked}
+    asked = {path for _, path in filled.requests}
     assert not {path for path in asked if path.startswith("/api/plugins/victim")}
-    assert filled.outside == []
+    assert filled.foreign_requests == []
 
 
 CARRY = {
@@ -242,8 +242,8 @@ def test_a_frame_carries_nothing_outside(chromium_site, way):
     page = chromium_site.open(f"/{name}")
     page.locator("iframe.plugin-frame").wait_for()
     page.wait_for_timeout(700)
-    assert chromium_site.outside == []
-    assert not [path for _, path in chromium_site.asked if "stolen" in path]
+    assert chromium_site.foreign_requests == []
+    assert not [path for _, path in chromium_site.requests if "stolen" in path]
     assert page.url.endswith(f"/{name}")
 
 

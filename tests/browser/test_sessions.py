@@ -6,28 +6,28 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import BAD, visiting
-from tests.browser.histories import fill
+from tests.browser.conftest import XSS, open_site
+from tests.browser.sample_sessions import create_sessions
 from tests.e2e.http_server import Serving
 
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory):
     home = tmp_path_factory.mktemp("history") / ".sojourn"
-    fill(home, 60, calls=3)
+    create_sessions(home, 60, calls=3)
     with Serving(home, SOJOURN_RUNTIME="offline", SOJOURN_MODEL_DETECT="no") as server:
         yield server
 
 
 @pytest.fixture
 def filled(chromium, history):
-    yield from visiting(chromium, history)
+    yield from open_site(chromium, history)
 
 
 def test_reading_jumping_to_a_tool_and_continuing(filled):
     page = filled.open("/sessions")
     page.get_by_role("link", name=re.compile("Copy 0000")).first.click()
-    page.locator(".turn .tool").first.wait_for()
+    page.locator(".turn .tool-call").first.wait_for()
     page.get_by_label("Jump to a tool call").wait_for()
     assert page.locator(".bubble").first.inner_text().startswith("Why does the build fail?")
     page.get_by_role("link", name="Continue this session").click()
@@ -37,7 +37,7 @@ def test_reading_jumping_to_a_tool_and_continuing(filled):
 def test_rename_tag_pin_archive_and_delete(filled):
     page = filled.open("/sessions/copy-000007")
     page.get_by_role("button", name="Rename").click()
-    page.get_by_role("textbox", name="Rename").fill(f"garden {BAD}")
+    page.get_by_role("textbox", name="Rename").fill(f"garden {XSS}")
     page.get_by_role("button", name="Save").click()
     page.locator("h1", has_text="garden").wait_for()
     page.get_by_role("button", name="Tags").click()
@@ -50,7 +50,7 @@ def test_rename_tag_pin_archive_and_delete(filled):
     page.wait_for_timeout(300)
     kept = filled.server.client.get("/api/sessions/copy-000007").json()
     assert (kept["title"], kept["tags"], kept["pinned"], kept["archived"]) == (
-        f"garden {BAD}",
+        f"garden {XSS}",
         ["home", "water"],
         True,
         True,
@@ -68,9 +68,9 @@ def test_search_marks_what_was_found_and_leads_there(site):
     page.get_by_label("Search all messages and titles").wait_for()
     page.keyboard.press("/")
     page.keyboard.type("flaky")
-    page.locator(".hits mark").first.wait_for()
-    assert {one.lower() for one in page.locator(".hits mark").all_inner_texts()} == {"flaky"}
-    page.locator(".hits a").first.click()
+    page.locator(".search-results mark").first.wait_for()
+    assert {one.lower() for one in page.locator(".search-results mark").all_inner_texts()} == {"flaky"}
+    page.locator(".search-results a").first.click()
     page.locator(".turn").first.wait_for()
     page.get_by_label("Search all messages and titles").fill("zzzunheardof")
     page.get_by_text("No results for “zzzunheardof”.").wait_for()
@@ -99,7 +99,7 @@ def test_a_tool_alone_shows_the_sessions_that_used_it(filled):
     page.locator(".session-row").first.wait_for()
     page.get_by_label("Tool").fill("web_search")
     page.get_by_role("list", name="Sessions that used web_search").locator("a").first.wait_for()
-    page.locator(".hits a").first.click()
+    page.locator(".search-results a").first.click()
     page.wait_for_url("**/sessions/copy-*?at=*")
     page.locator("[data-tool=web_search]").first.wait_for()
     page.get_by_label("Back").or_(page.get_by_label("Search all messages and titles")).first.wait_for()
@@ -124,7 +124,7 @@ def test_every_filter_combines_with_a_tool_and_with_words(filled):
     page.get_by_label("Archived").select_option("no")
     found(page, "Copy 000011")
     page.get_by_label("Search all messages and titles").fill("log")
-    page.locator(".hits mark").first.wait_for()
+    page.locator(".search-results mark").first.wait_for()
     found(page, "Copy 000011")
     page.get_by_label("Model").fill("small-2")
     page.get_by_text("No results for “log” with these filters.").wait_for()
@@ -132,8 +132,8 @@ def test_every_filter_combines_with_a_tool_and_with_words(filled):
 
 def found(page, *titles):
     page.wait_for_function(
-        "(titles) => [...new Set([...document.querySelectorAll('.hits strong')].map((one) => one.textContent))]"
-        ".sort().join() === titles.join()",
+        "(titles) => [...new Set([...document.querySelectorAll('.search-results strong')]"
+        ".map((one) => one.textContent))].sort().join() === titles.join()",
         arg=list(titles),
     )
 
@@ -148,14 +148,14 @@ LONG_TASKS = """() => {
 @pytest.fixture(scope="module")
 def hundred_thousand(tmp_path_factory):
     home = tmp_path_factory.mktemp("crowd") / ".sojourn"
-    fill(home, 100_000)
+    create_sessions(home, 100_000)
     with Serving(home, SOJOURN_RUNTIME="offline", SOJOURN_MODEL_DETECT="no") as server:
         yield server
 
 
 @pytest.fixture
 def crowd(chromium, hundred_thousand):
-    yield from visiting(chromium, hundred_thousand)
+    yield from open_site(chromium, hundred_thousand)
 
 
 @pytest.mark.slow
@@ -163,7 +163,7 @@ def crowd(chromium, hundred_thousand):
 def test_a_hundred_thousand_sessions_scroll_without_a_long_task(crowd):
     page = crowd.open("/sessions")
     page.locator(".session-row").first.wait_for()
-    box = page.locator(".virtual")
+    box = page.locator(".virtual-list")
 
     def scroll():
         box.evaluate("(one) => { one.scrollTop = 0; }")
@@ -172,8 +172,8 @@ def test_a_hundred_thousand_sessions_scroll_without_a_long_task(crowd):
             page.wait_for_timeout(50)
 
     assert longest_task(page, scroll) < 100
-    assert page.locator(".virtual-row").count() < 60
-    assert int(page.locator(".virtual-row").first.get_attribute("aria-posinset")) > 25_000
+    assert page.locator(".virtual-list-row").count() < 60
+    assert int(page.locator(".virtual-list-row").first.get_attribute("aria-posinset")) > 25_000
     page.locator(".session-row .session-title").first.wait_for()
 
 
@@ -187,14 +187,14 @@ def test_keys_and_the_scrollbar_reach_any_row_of_a_hundred_thousand(crowd):
     newest = crowd.server.client.get("/api/sessions?limit=1").json()["sessions"][0]["id"]
 
     def there_and_back():
-        page.locator(".virtual").focus()
+        page.locator(".virtual-list").focus()
         page.keyboard.press("Home")
         focused(page, 0, newest)
         page.keyboard.press("End")
         focused(page, 99_999, order[0])
 
     assert longest_task(page, there_and_back) < 100
-    step = page.locator(".virtual").evaluate("(one) => Math.floor(one.clientHeight / 76) - 1")
+    step = page.locator(".virtual-list").evaluate("(one) => Math.floor(one.clientHeight / 76) - 1")
     assert step > 3
     pressing(page, {"PageDown": 99_999, "PageUp": 99_999 - step, "ArrowUp": 99_998 - step, "End": 99_999})
     pressing(page, {"Home": 0, "PageUp": 0, "PageDown": step, "ArrowDown": step + 1})
@@ -202,7 +202,7 @@ def test_keys_and_the_scrollbar_reach_any_row_of_a_hundred_thousand(crowd):
         pressing(page, {"PageDown": row + step})
     page.keyboard.press("Home")
     focused(page, 0, newest)
-    page.locator(".virtual").evaluate("(one) => { one.scrollTop = 50000 * 76; }")  # as the scrollbar does
+    page.locator(".virtual-list").evaluate("(one) => { one.scrollTop = 50000 * 76; }")  # as the scrollbar does
     page.locator(f"[data-row='50000'] a[href='/sessions/{order[1]}']").wait_for()
 
 
@@ -226,7 +226,7 @@ def pressing(page, keys):
         page.wait_for_function(
             """(row) => {
                 const at = document.activeElement.closest("[data-row]")?.getBoundingClientRect();
-                const box = document.querySelector(".virtual").getBoundingClientRect();
+                const box = document.querySelector(".virtual-list").getBoundingClientRect();
                 return at && document.activeElement.closest("[data-row]").dataset.row === String(row)
                     && at.top >= box.top - 1 && at.bottom <= box.bottom + 1;
             }""",
@@ -252,4 +252,4 @@ def test_a_golden_history_is_found_and_brought_in(site, home):
     page.get_by_text("Imported from hermes").wait_for(timeout=60_000)
     page.get_by_role("main").get_by_role("link", name="Sessions").click()
     page.locator(".session-row").first.wait_for()
-    assert site.complaints == []
+    assert site.console_errors == []

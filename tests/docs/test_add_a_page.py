@@ -21,7 +21,7 @@ def web(tmp_path):
     shutil.copytree(WEB / "src", tmp_path / "src")
     shutil.copy(WEB / "tsconfig.json", tmp_path)
     (tmp_path / "node_modules").symlink_to(WEB / "node_modules")
-    (tmp_path / "src" / "pages" / "Figures.tsx").write_text(code_blocks(PAGE, "tsx")[0], "utf-8")
+    (tmp_path / "src" / "pages" / "Statistics.tsx").write_text(code_blocks(PAGE, "tsx")[0], "utf-8")
     registry = tmp_path / "src" / "pages" / "registry.ts"
     start = "export const PAGES: Page[] = [\n"
     text = registry.read_text("utf-8")
@@ -45,6 +45,6 @@ def test_the_example_compiles(web):
 
 
 def test_a_word_that_is_missing_is_found_by_the_compiler(web):
-    page = web / "src" / "pages" / "Figures.tsx"
-    page.write_text(page.read_text("utf-8").replace("figures.sessions", "figures.nowhere"), "utf-8")
-    assert "figures.nowhere" in compile_pages(web).stdout
+    page = web / "src" / "pages" / "Statistics.tsx"
+    page.write_text(page.read_text("utf-8").replace("statistics.sessions", "statistics.nowhere"), "utf-8")
+    assert "statistics.nowhere" in compile_pages(web).stdout

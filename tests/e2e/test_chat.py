@@ -87,7 +87,7 @@ def test_a_failed_turn_is_a_failed_command_with_the_reason(model):
 def test_nothing_to_answer_and_nobody_to_ask_is_said():
     done = sojourn("chat", say="")
     assert done.returncode == 2
-    assert "nobody to ask" in done.stderr
+    assert "There is no question" in done.stderr
 
 
 def test_an_answer_streams_in_and_a_tool_is_one_line_after_one_key(model, tmp_path, monkeypatch):

@@ -15,10 +15,10 @@ import pytest
 
 from sojourn import config
 from sojourn.app import App
-from sojourn.context.facts import Facts
+from sojourn.context.facts import FactRecords
 from sojourn.core.events import Chunk, Done, Metadata, Progress, decode_event, encode_event
 from sojourn.core.messages import Message, assistant, text_of, tool_calls_of, user
-from sojourn.core.sessions import OWNER, Recorded, SessionId
+from sojourn.core.sessions import Recorded, SessionId
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.tool import Reply
 from sojourn.testing import service_steps
@@ -84,7 +84,7 @@ async def app(
     )
     model.play([Say("Fine.")])
     app = App(config.load({"home": str(home)}))
-    await Facts(app.store, OWNER).add("The garden gate key hangs in the kitchen.")
+    await FactRecords(app).add_fact("The garden gate key hangs in the kitchen.")
     yield app
     await app.close()
 

@@ -13,7 +13,7 @@ import pytest
 
 from sojourn import config
 from sojourn.app import App
-from sojourn.context.facts import Facts
+from sojourn.context.facts import FactRecords
 from sojourn.core.errors import Forgotten, NotFound
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import ToolCall, assistant, tool_result, user
@@ -107,11 +107,11 @@ async def test_what_plugins_counted_of_its_sub_agents_goes_too(home: Path) -> No
 
 async def test_a_fact_that_was_said_in_it_goes_too(home: Path) -> None:
     app, session = await filled(home)
-    facts = Facts(app.store, OWNER)
-    await facts.add(f"the {CANARY} is blue", source_session=session)
-    kept = await facts.add("grass is green")
+    facts = FactRecords(app)
+    await facts.add_fact(f"the {CANARY} is blue", source_session=session)
+    kept = await facts.add_fact("grass is green")
     await app.forget(session)
-    assert await facts.all() == [kept]
+    assert await facts.list_facts() == [kept]
     await app.close()
     assert places(home, CANARY, session) == []
 

@@ -15,7 +15,7 @@ import openai
 import pytest
 
 import sojourn
-from bench.paced import NAME, plugged
+from bench.paced_runtime import NAME, install_plugin
 from tests.e2e.http_server import Serving, frames
 
 README = Path(sojourn.__file__).parents[1] / "README.md"
@@ -23,7 +23,7 @@ README = Path(sojourn.__file__).parents[1] / "README.md"
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return plugged(tmp_path_factory.mktemp("packages"))
+    return install_plugin(tmp_path_factory.mktemp("packages"))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from bench.paced import NAME, plugged
+from bench.paced_runtime import NAME, install_plugin
 from sojourn import config
 from sojourn.client.launch import connect, ensure_server, find_server
 from sojourn.client.remote import RemoteService
@@ -29,7 +29,7 @@ ME = Caller(surface="cli", holder="a test")
 
 @pytest.fixture
 def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    path = plugged(tmp_path / "packages")
+    path = install_plugin(tmp_path / "packages")
     monkeypatch.setenv("PYTHONPATH", path)
     monkeypatch.setenv("SOJOURN_RUNTIME", NAME)
     return path

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.paced import NAME, plugged
+from bench.paced_runtime import NAME, install_plugin
 from tests.e2e.http_server import PROGRAM, Serving
 
 # What is a word, a tag or a revision is checked by us and not by the schema, so 400 is a right answer to a valid form.
@@ -21,7 +21,7 @@ expected-statuses = ["2xx", "3xx", "400", "401", "403", "404", "409", "410", "50
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory):
     """What is said there is answered by a voice that needs no model."""
-    packages = plugged(tmp_path_factory.mktemp("packages"))
+    packages = install_plugin(tmp_path_factory.mktemp("packages"))
     home = tmp_path_factory.mktemp("home") / ".sojourn"
     with Serving(home, PYTHONPATH=packages, SOJOURN_RUNTIME=NAME, SOJOURN_APPROVAL_SECONDS="1") as running:
         running.client.post("/api/sessions", json={"title": "fuzzed"}).raise_for_status()

@@ -1,4 +1,4 @@
-"""A kit for one adapter: a SQLite store and the settings the test gives."""
+"""The context of one adapter: a SQLite store and the settings of the test."""
 
 from pathlib import Path
 from typing import Any

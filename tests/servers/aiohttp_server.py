@@ -1,4 +1,4 @@
-"""A web server on this machine for as long as a test needs it."""
+"""An aiohttp server on this machine for as long as a test needs it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""The network's side of `discord`: what people do there, on a server that speaks its wire."""
+"""The test harness of `discord`: what people do there, on a server that speaks Discord's protocol."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -9,10 +9,10 @@ from sojourn.platforms.discord import DiscordSettings
 from sojourn.platforms.discord.adapter import Discord
 from sojourn.ports.platform import Button, File, PlatformAdapter
 from sojourn.testing.platform_harness import PostedMessage
+from tests.servers.adapter_context import AdapterKit, With
 from tests.servers.discord_payloads import ANN, BEN, BOT, DM, GARDEN, GUILD, TOKEN, Refused
 from tests.servers.discord_server import DiscordServer
 from tests.servers.platform_server import WiredHarness, wired
-from tests.servers.store import temporary_store
 
 
 class DiscordHarness(WiredHarness[DiscordServer]):
@@ -23,10 +23,10 @@ class DiscordHarness(WiredHarness[DiscordServer]):
     people = (ANN, BEN)
 
     def __init__(self, server: DiscordServer) -> None:
-        self.server, self.store = server, temporary_store()
+        self.server, self.kit = server, AdapterKit(None)
 
     def connect(self, token: str = TOKEN) -> Discord:
-        return Discord(DiscordSettings(token=Secret(token), base_url=f"{self.server.url}/api"), self.store)
+        return Discord(With(self.kit, DiscordSettings(token=Secret(token), base_url=f"{self.server.url}/api")))
 
     def connect_wrongly(self) -> PlatformAdapter:
         return self.connect("NzAw.harness.wrong")
@@ -60,4 +60,4 @@ async def discord_rig():
     async with wired(DiscordServer()) as server:
         harness = DiscordHarness(server)
         yield harness
-        await harness.store.close()
+        await harness.kit.close()

@@ -1,4 +1,4 @@
-"""Discord's gateway: what happens is told over a websocket, and to one that comes back what it missed."""
+"""Discord's gateway: events over a websocket, with the missed ones replayed on a resume."""
 
 import json
 import zlib

@@ -1,4 +1,4 @@
-"""Discord's words: ids, users, channels, refusals, and what a request carries."""
+"""Discord's payloads: ids, users, channels, errors, and the fields of requests."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Discord's REST API: the same addresses, events and refusals, for one bot in one server."""
+"""Discord's REST API: the same routes, events and errors, for one bot in one server."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A store whose line breaks now and then, as when its database is started again: what was under way is kept or not."""
+"""A store whose connection breaks now and then, as when its database restarts; a pending write is stored or not."""
 
 from collections.abc import Callable
 from typing import Any

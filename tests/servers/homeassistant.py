@@ -1,4 +1,4 @@
-"""The wire of Home Assistant (its websocket, and calling services), and the house's side of `homeassistant` on it."""
+"""A server with Home Assistant's protocol (websocket and services), and the test harness of `homeassistant`."""
 
 import asyncio
 import uuid

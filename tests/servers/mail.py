@@ -1,4 +1,4 @@
-"""Real mail servers, Dovecot for reading and aiosmtpd for sending, and the network's side of `email` on them."""
+"""Real mail servers, Dovecot for reading and aiosmtpd for sending, and the test harness of `email`."""
 
 import asyncio
 import grp
@@ -30,7 +30,7 @@ from sojourn.ports.platform import File
 from sojourn.testing.hermes_process import free_port
 from sojourn.testing.platform_harness import PostedMessage
 from tests.servers.adapter_context import AdapterKit, With
-from tests.servers.system_package import need
+from tests.servers.system_package import require_program
 from tests.servers.tcp_proxy import Line
 
 PASSWORD = "letters-271828"
@@ -62,7 +62,7 @@ class Mailboxes:
 
 @contextmanager
 def dovecot() -> Iterator[Mailboxes]:
-    program = need("dovecot-imapd", "dovecot")
+    program = require_program("dovecot-imapd", "dovecot")
     with tempfile.TemporaryDirectory(prefix="mail-", ignore_cleanup_errors=True) as name:
         folder, port = Path(name), free_port()
         folder.chmod(0o755)

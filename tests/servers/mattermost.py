@@ -1,4 +1,4 @@
-"""The wire of Mattermost (REST v4 and its websocket), and the network's side of `mattermost` on it."""
+"""A server with Mattermost's protocol (REST v4 and websocket), and the test harness of `mattermost`."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A real IRC server, and the network's side of `irc` on it."""
+"""A real IRC server, ngIRCd, and the test harness of `irc`."""
 
 import asyncio
 import socket
@@ -20,7 +20,7 @@ from sojourn.ports.platform import File
 from sojourn.testing.hermes_process import free_port
 from sojourn.testing.platform_harness import PostedMessage
 from tests.servers.adapter_context import AdapterKit, With
-from tests.servers.system_package import need
+from tests.servers.system_package import require_program
 from tests.servers.tcp_proxy import Line
 
 PASSWORD = "door-271828"
@@ -30,7 +30,7 @@ _numbers = count(1)
 @contextmanager
 def ngircd(folder: Path) -> Iterator[int]:
     """The port of a server on which nobody is yet."""
-    program = need("ngircd", "ngircd")
+    program = require_program("ngircd", "ngircd")
     port = free_port()
     (folder / "ngircd.conf").write_text(f"""[Global]
 Name = irc.example.test

@@ -1,4 +1,4 @@
-"""The wire of ntfy (publishing, subscribing to JSON lines, files), and the network's side of `ntfy` on it."""
+"""A server with ntfy's protocol (publish, subscribe to JSON lines, files), and the test harness of `ntfy`."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What the test servers of Discord, Slack and Telegram share: a server of ours that speaks the wire, and its faults."""
+"""The base of the test servers of Discord, Slack and Telegram: a web server with configurable faults."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager

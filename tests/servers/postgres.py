@@ -1,4 +1,4 @@
-"""A PostgreSQL of our own that waits for the disk as a real one does, and can be stopped, killed and started again."""
+"""A real PostgreSQL server with durable commits that tests can stop, kill and restart."""
 
 import contextlib
 import os

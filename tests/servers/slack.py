@@ -1,4 +1,4 @@
-"""Slack's Web API and Socket Mode: the same addresses, envelopes and refusals, for one app in one workspace."""
+"""Slack's Web API and Socket Mode: the same routes, envelopes and errors, for one app in one workspace."""
 
 import html
 import json
@@ -17,9 +17,9 @@ from sojourn.platforms.slack import SlackSettings
 from sojourn.platforms.slack.adapter import Slack
 from sojourn.ports.platform import Button, File, PlatformAdapter
 from sojourn.testing.platform_harness import PostedMessage
+from tests.servers.adapter_context import AdapterKit, With
 from tests.servers.aiohttp_server import Signal, hang_up
 from tests.servers.platform_server import WiredHarness, wired
-from tests.servers.store import temporary_store
 
 TOKEN, APP_TOKEN = "xoxb-1111-2222-rigSecretOfTheBot", "xapp-1-A0RIG-3333-rigsecretoftheapp"
 TEAM, US, DM, GARDEN = "T0RIG", "U0US", "D0ANN", "C0GARDEN"
@@ -261,11 +261,11 @@ class SlackHarness(WiredHarness[SlackServer]):
     people = (ANN, BEN)
 
     def __init__(self, server: SlackServer) -> None:
-        self.server, self.store = server, temporary_store()
+        self.server, self.kit = server, AdapterKit(None)
 
     def connect(self, token: str = TOKEN, app_token: str = APP_TOKEN) -> Slack:
         url = f"{self.server.url}/api"
-        return Slack(SlackSettings(token=Secret(token), app_token=Secret(app_token), base_url=url), self.store)
+        return Slack(With(self.kit, SlackSettings(token=Secret(token), app_token=Secret(app_token), base_url=url)))
 
     def connect_wrongly(self) -> PlatformAdapter:
         return self.connect("xoxb-wrong")
@@ -305,4 +305,4 @@ async def slack_rig():
     async with wired(SlackServer()) as server:
         harness = SlackHarness(server)
         yield harness
-        await harness.store.close()
+        await harness.kit.close()

@@ -1,4 +1,4 @@
-"""A little web server on this machine, for networks whose own server cannot be had here."""
+"""A small Starlette server on this machine, for networks whose own server cannot be installed here."""
 
 import asyncio
 import socket

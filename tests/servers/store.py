@@ -1,4 +1,4 @@
-"""A SQLite store in a temporary folder: the store of every test that asks for no particular one."""
+"""A SQLite store in a temporary folder, for tests that need any store."""
 
 import os
 import tempfile

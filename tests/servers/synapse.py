@@ -1,4 +1,4 @@
-"""A real Matrix homeserver, and the network's side of `matrix` on it."""
+"""A real Matrix homeserver, Synapse, and the test harness of `matrix`."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""Debian's servers for tests: installed by `scripts/need` if they are missing, by one test process at a time."""
+"""Debian packages that tests need: installed by `scripts/need` if missing, by one test process at a time."""
 
 import fcntl
 import os
@@ -11,17 +11,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def need(package: str, server: str) -> str:
-    """Where the server is. A machine that cannot have it leaves the test out, with words that say what to install."""
-    path = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])  # not everybody looks there
+def require_program(package: str, program: str) -> str:
+    """The path of a program, installed if missing; where it cannot be installed the test is skipped with the reason."""
+    path = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])  # not on everybody's PATH
     script = ROOT / "scripts" / "need"
     with script.open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = subprocess.run(
-            [script, package, server, "--version"], env=os.environ | {"PATH": path}, capture_output=True, text=True
+            [script, package, program, "--version"], env=os.environ | {"PATH": path}, capture_output=True, text=True
         )
     if done.returncode:
         pytest.skip(done.stderr.strip())
-    found = shutil.which(server, path=path)
-    assert found is not None, f"{package} is installed, but there is no {server}"
+    found = shutil.which(program, path=path)
+    assert found is not None, f"{package} is installed, but there is no {program}"
     return found

@@ -1,4 +1,4 @@
-"""A line that can be cut: stands between an adapter and a real server, on this machine."""
+"""A TCP proxy between an adapter and a real server that can cut its connections."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A Telegram Bot API server: the same addresses, answers and refusals, for one bot and a few chats."""
+"""A Telegram Bot API server: the same routes, responses and errors, for one bot and a few chats."""
 
 import asyncio
 import json
@@ -18,6 +18,7 @@ from sojourn.platforms.telegram import TelegramSettings
 from sojourn.platforms.telegram.adapter import Telegram
 from sojourn.ports.platform import Button, File, PlatformAdapter
 from sojourn.testing.platform_harness import PostedMessage
+from tests.servers.adapter_context import AdapterKit, With
 from tests.servers.aiohttp_server import hang_up
 from tests.servers.platform_server import WiredHarness, wired
 
@@ -276,10 +277,11 @@ class TelegramHarness(WiredHarness[TelegramServer]):
     people = (ANN, BEN)
 
     def __init__(self, server: TelegramServer) -> None:
-        self.server = server
+        self.server, self.kit = server, AdapterKit(None)
 
     def connect(self, token: str = TOKEN) -> Telegram:
-        return Telegram(TelegramSettings(token=Secret(token), base_url=self.server.url, poll_seconds=5))
+        settings = TelegramSettings(token=Secret(token), base_url=self.server.url, poll_seconds=5)
+        return Telegram(With(self.kit, settings))
 
     def connect_wrongly(self) -> PlatformAdapter:
         return self.connect("700100:wrong")
@@ -318,4 +320,6 @@ class TelegramHarness(WiredHarness[TelegramServer]):
 @asynccontextmanager
 async def telegram_rig():
     async with wired(TelegramServer()) as server:
-        yield TelegramHarness(server)
+        harness = TelegramHarness(server)
+        yield harness
+        await harness.kit.close()

@@ -1,4 +1,4 @@
-"""A program that knocks at our door until it is told that its message is kept, and takes answers."""
+"""A webhook client: retries until its message is acknowledged as stored, and receives answers."""
 
 import asyncio
 import json

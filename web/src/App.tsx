@@ -1,95 +1,95 @@
 import { Suspense, useCallback, useEffect, useMemo, useState } from "react";
-import { SIGNED_OUT } from "@/api/http";
-import { Boundary } from "@/components/Boundary";
-import { Help } from "@/components/Help";
-import { Palette } from "@/components/Palette";
+import { SIGNED_OUT_EVENT } from "@/api/http";
+import { CommandPalette } from "@/components/CommandPalette";
+import { ErrorBoundary } from "@/components/ErrorBoundary";
+import { ErrorMessage } from "@/components/ErrorMessage";
+import { KeyboardHelp } from "@/components/KeyboardHelp";
 import { Sidebar } from "@/components/Sidebar";
-import { Trouble } from "@/components/Trouble";
-import { chosenLanguage, translator, Words, type Language } from "@/i18n";
+import { buildTranslator, getLanguage, I18nContext, type Language } from "@/i18n";
 import { SignIn } from "@/pages/SignIn";
+import { useTabs } from "@/pages/tabs";
 import { Welcome } from "@/pages/Welcome";
-import { Plugins, useListing, usePlugins } from "@/plugins/listing";
-import { useTabs } from "@/plugins/tabs";
-import { go, usePlace } from "@/router";
+import { PluginsContext, usePluginList, usePlugins } from "@/plugins/pluginList";
+import { navigate, useLocation } from "@/router";
 
 export function App() {
-  const [language, setLanguage] = useState<Language>(chosenLanguage);
-  const [signedOut, setSignedOut] = useState(false);
+  const [language, setLanguage] = useState<Language>(getLanguage);
+  const [isSignedOut, setIsSignedOut] = useState(false);
   const [open, setOpen] = useState<"palette" | "help" | null>(null);
-  const choose = useCallback((chosen: Language) => {
+  const storeLanguage = useCallback((chosen: Language) => {
     localStorage.setItem("sojourn.language", chosen);
     setLanguage(chosen);
   }, []);
-  const words = useMemo(() => ({ t: translator(language), language, choose }), [language, choose]);
+  const i18n = useMemo(() => ({ t: buildTranslator(language), language, setLanguage: storeLanguage }), [language, storeLanguage]);
 
   useEffect(() => {
     document.documentElement.lang = language;
   }, [language]);
   useEffect(() => {
-    const out = () => setSignedOut(true);
-    window.addEventListener(SIGNED_OUT, out);
-    return () => window.removeEventListener(SIGNED_OUT, out);
+    const handleSignedOut = () => setIsSignedOut(true);
+    window.addEventListener(SIGNED_OUT_EVENT, handleSignedOut);
+    return () => window.removeEventListener(SIGNED_OUT_EVENT, handleSignedOut);
   }, []);
-  useKeys(setOpen);
-  const plugins = useListing();
+  useShortcuts(setOpen);
+  const plugins = usePluginList();
 
   return (
-    <Words.Provider value={words}>
-      <Plugins.Provider value={plugins}>
-        {signedOut ? (
+    <I18nContext.Provider value={i18n}>
+      <PluginsContext.Provider value={plugins}>
+        {isSignedOut ? (
           <SignIn />
         ) : (
-          <div className="shell">
-            <a className="skip" href="#main">{words.t("nav.skip")}</a>
-            <Sidebar onPalette={() => setOpen("palette")} onHelp={() => setOpen("help")} />
+          <div className="app-shell">
+            <a className="skip-link" href="#main">{i18n.t("nav.skip")}</a>
+            <Sidebar openPalette={() => setOpen("palette")} openHelp={() => setOpen("help")} />
             <main id="main" tabIndex={-1}>
-              <Current />
+              <CurrentPage />
             </main>
           </div>
         )}
-        {open === "palette" && <Palette close={() => setOpen(null)} />}
-        {open === "help" && <Help close={() => setOpen(null)} />}
-      </Plugins.Provider>
-    </Words.Provider>
+        {open === "palette" && <CommandPalette close={() => setOpen(null)} />}
+        {open === "help" && <KeyboardHelp close={() => setOpen(null)} />}
+      </PluginsContext.Provider>
+    </I18nContext.Provider>
   );
 }
 
-function Current() {
-  const path = usePlace().split("?")[0]!;
+function CurrentPage() {
+  const path = useLocation().split("?")[0]!;
   const { pages, error, refresh } = usePlugins();
-  const page = useTabs().find((one) => path === one.path || path.startsWith(`${one.path}/`));
-  if (!page && path !== "/" && !pages) return <div className="page" aria-busy={!error}><Trouble error={error} retry={refresh} /></div>;
+  const page = useTabs().find((tab) => path === tab.path || path.startsWith(`${tab.path}/`));
+  if (!page && path !== "/" && !pages) return <div className="page" aria-busy={!error}><ErrorMessage error={error} retry={refresh} /></div>;
   if (!page) return <Welcome />;
   const rest = decodeURIComponent(path.slice(page.path.length + 1));
   return (
-    <Boundary key={page.path} what={page.path}>
+    <ErrorBoundary key={page.path}>
       <Suspense fallback={<div className="page" aria-busy="true" />}>
         <page.component rest={rest} />
       </Suspense>
-    </Boundary>
+    </ErrorBoundary>
   );
 }
 
-/** Ctrl+K opens the palette, `?` the help, `/` goes to the search of the page, or to the sessions. */
-function useKeys(show: (what: "palette" | "help" | null) => void): void {
+/** Ctrl+K opens the command palette, `?` the help; `/` focuses the page's search box, or opens the sessions. */
+function useShortcuts(openDialog: (dialog: "palette" | "help" | null) => void): void {
   useEffect(() => {
-    const pressed = (event: KeyboardEvent) => {
+    const handleKey = (event: KeyboardEvent) => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
         event.preventDefault();
-        show("palette");
+        openDialog("palette");
         return;
       }
       const target = event.target as HTMLElement;
       if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, textarea, select, dialog[open], [contenteditable]")) return;
-      if (event.key === "?") show("help");
+      if (event.key === "?") openDialog("help");
       else if (event.key === "/") {
         event.preventDefault();
-        const box = document.querySelector<HTMLInputElement>("main [data-search]");
-        if (box) box.focus();
-        else go("/sessions");
+        const searchBox = document.querySelector<HTMLInputElement>("main [data-search]");
+        if (searchBox) searchBox.focus();
+        else navigate("/sessions");
       }
     };
-    window.addEventListener("keydown", pressed);
-    return () => window.removeEventListener("keydown", pressed);
-  }, [show]);
+    window.addEventListener("keydown", handleKey);
+    return () => window.removeEventListener("keydown", handleKey);
+  }, [openDialog]);
 }

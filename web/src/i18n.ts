@@ -1,49 +1,56 @@
-// Words on screen come from message files; the language is the browser's, or the one that was chosen.
+// Translations, and numbers and times in the person's language: the chosen one, else the browser's.
 import { createContext, useContext } from "react";
 import en from "@/messages/en.json";
 import zh from "@/messages/zh.json";
 
 export type Language = "en" | "zh";
-export type Key = keyof typeof en;
-export type Translate = (key: Key, values?: Record<string, string | number>) => string;
+export type MessageKey = keyof typeof en;
+export type Translate = (key: MessageKey, values?: Record<string, string | number>) => string;
 
-const MESSAGES: Record<Language, Partial<Record<Key, string>>> = { en, zh };
+const MESSAGES: Record<Language, Partial<Record<MessageKey, string>>> = { en, zh };
 export const LANGUAGES: Record<Language, string> = { en: "English", zh: "中文" };
 
-export function chosenLanguage(): Language {
-  const kept = localStorage.getItem("sojourn.language");
-  if (kept === "en" || kept === "zh") return kept;
+export function getLanguage(): Language {
+  const stored = localStorage.getItem("sojourn.language");
+  if (stored === "en" || stored === "zh") return stored;
   return navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en";
 }
 
-export function translator(language: Language): Translate {
+/** Fills in a message's placeholders: `{n}` is a value, `{n|day|days}` the first word if the value is 1, else the second. */
+export function buildTranslator(language: Language): Translate {
   return (key, values = {}) =>
-    (MESSAGES[language][key] ?? en[key] ?? key).replace(/\{(\w+)\}/g, (whole, name: string) =>
-      name in values ? String(values[name]) : whole,
-    );
+    (MESSAGES[language][key] ?? en[key] ?? key).replace(/\{(\w+)(?:\|(\w+)\|(\w+))?\}/g, (whole, name: string, one?: string, many?: string) => {
+      if (!(name in values)) return whole;
+      const value = String(values[name]);
+      return one === undefined || many === undefined ? value : value === "1" ? one : many;
+    });
 }
 
-export const Words = createContext<{ t: Translate; language: Language; choose: (language: Language) => void }>({
-  t: translator("en"),
+export const I18nContext = createContext<{ t: Translate; language: Language; setLanguage: (language: Language) => void }>({
+  t: buildTranslator("en"),
   language: "en",
-  choose: () => undefined,
+  setLanguage: () => undefined,
 });
 
-export const useWords = () => useContext(Words);
+export const useI18n = () => useContext(I18nContext);
 
-export const count = (value: number, language: Language): string => value.toLocaleString(language === "zh" ? "zh-CN" : "en-US");
+export const formatNumber = (value: number, language: Language): string => value.toLocaleString(language === "zh" ? "zh-CN" : "en-US");
 
-export function moment(iso: string | null | undefined, language: Language): string {
-  if (!iso) return "";
-  return new Date(iso).toLocaleString(language === "zh" ? "zh-CN" : undefined, { dateStyle: "medium", timeStyle: "short" });
+/** ISO 8601 text or Unix seconds; the API uses both. */
+type Time = string | number | null | undefined;
+const toDate = (time: string | number): Date => new Date(typeof time === "number" ? time * 1000 : time);
+
+export function formatDateTime(time: Time, language: Language): string {
+  if (!time) return "";
+  return toDate(time).toLocaleString(language === "zh" ? "zh-CN" : undefined, { dateStyle: "medium", timeStyle: "short" });
 }
 
-const STEPS: Array<[Intl.RelativeTimeFormatUnit, number]> = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]];
+const UNIT_SECONDS: Array<[Intl.RelativeTimeFormatUnit, number]> = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]];
 
-export function ago(iso: string | null | undefined, language: Language): string {
-  if (!iso) return "";
-  const seconds = (Date.parse(iso) - Date.now()) / 1000;
+export function formatRelativeTime(time: Time, language: Language): string {
+  if (!time) return "";
+  const seconds = (toDate(time).getTime() - Date.now()) / 1000;
   const format = new Intl.RelativeTimeFormat(language === "zh" ? "zh-CN" : "en", { numeric: "auto", style: "short" });
-  for (const [unit, size] of STEPS) if (Math.abs(seconds) >= size) return format.format(Math.round(seconds / size), unit);
+  for (const [unit, size] of UNIT_SECONDS) if (Math.abs(seconds) >= size) return format.format(Math.round(seconds / size), unit);
   return format.format(0, "second");
 }

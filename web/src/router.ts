@@ -1,28 +1,29 @@
-// Addresses are real paths, so that reload, back and links work.
+// A small router on the history API: pages have real paths, so reload, back and links work.
 import { useSyncExternalStore, type MouseEvent } from "react";
 
-const CHANGED = "sojourn:navigated";
+const NAVIGATED_EVENT = "sojourn:navigated";
 
-export function go(to: string, replace = false): void {
+export function navigate(to: string, replace = false): void {
   if (replace) history.replaceState(null, "", to);
   else history.pushState(null, "", to);
-  window.dispatchEvent(new Event(CHANGED));
+  window.dispatchEvent(new Event(NAVIGATED_EVENT));
 }
 
-function subscribe(changed: () => void): () => void {
-  window.addEventListener("popstate", changed);
-  window.addEventListener(CHANGED, changed);
+function subscribe(notify: () => void): () => void {
+  window.addEventListener("popstate", notify);
+  window.addEventListener(NAVIGATED_EVENT, notify);
   return () => {
-    window.removeEventListener("popstate", changed);
-    window.removeEventListener(CHANGED, changed);
+    window.removeEventListener("popstate", notify);
+    window.removeEventListener(NAVIGATED_EVENT, notify);
   };
 }
 
-/** The path and the query, as one text. */
-export const usePlace = (): string => useSyncExternalStore(subscribe, () => location.pathname + location.search);
+/** Path and query of the current page, as one string. */
+export const useLocation = (): string => useSyncExternalStore(subscribe, () => location.pathname + location.search);
 
-export function follow(event: MouseEvent<HTMLAnchorElement>): void {
+/** A click handler for internal links: navigates without a page load, unless the person wants a new tab. */
+export function followLink(event: MouseEvent<HTMLAnchorElement>): void {
   if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
   event.preventDefault();
-  go(event.currentTarget.getAttribute("href")!);
+  navigate(event.currentTarget.getAttribute("href")!);
 }

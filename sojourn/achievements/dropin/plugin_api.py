@@ -12,12 +12,11 @@ import json
 import subprocess
 import threading
 from pathlib import Path
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-COMMAND_FILE = Path(__file__).parents[1] / "sojourn.json"  # here, anybody could ask the dashboard for it
-PATIENCE = 330.0  # seconds: a little more than Sojourn lets anybody wait
+COMMAND_FILE = Path(__file__).parents[1] / "sojourn.json"  # the dashboard serves the files beside this one
+MAX_WAIT_SECONDS = 330.0  # a little more than the longest wait that Sojourn allows
 router = APIRouter()
 
 
@@ -37,7 +36,7 @@ class Helper:
         request = {"id": number, "method": method, "path": path, "query": query}
         try:
             await asyncio.to_thread(self._send, json.dumps(request).encode() + b"\n")
-            return await asyncio.wait_for(answer, PATIENCE)
+            return await asyncio.wait_for(answer, MAX_WAIT_SECONDS)
         except (OSError, ValueError) as error:
             return 503, _problem(f"Sojourn cannot be started: {error}")
         except TimeoutError:
@@ -71,8 +70,7 @@ class Helper:
 
 
 def _problem(detail: str) -> bytes:
-    said: dict[str, Any] = {"title": "Achievements are not available", "status": 503, "detail": detail}
-    return json.dumps(said).encode()
+    return json.dumps({"title": "Achievements are not available", "status": 503, "detail": detail}).encode()
 
 
 helper = Helper()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,13 +13,13 @@ from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.text import Text
 
-from sojourn.cli.chat.markdown_stream import MarkdownStream
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import Message, is_internal, text_of
 from sojourn.core.sessions import Recorded
 from sojourn.text.formatting import format_duration, one_line, pluralize, printable
 
 _PREVIEW_CHARS = 160
+_FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})")
 
 
 @dataclass(slots=True)
@@ -36,6 +37,47 @@ class TurnStatus:
     def text(self) -> str:
         running = ", ".join(self.tools.values())
         return one_line(running or self.activity or "working", 100)
+
+
+class MarkdownStream:
+    """Collects the chunks of an answer. A block ends at an empty line outside of fenced code."""
+
+    def __init__(self) -> None:
+        self._text = ""
+
+    def add(self, piece: str) -> list[str]:
+        """Adds a chunk and returns the blocks that it finishes."""
+        self._text += piece
+        end = _find_end(self._text)
+        done, self._text = self._text[:end], self._text[end:]
+        return [done.strip("\n")] if done.strip() else []
+
+    def flush(self) -> list[str]:
+        """Returns the tail as a block and empties it."""
+        rest, self._text = self._text.strip("\n"), ""
+        return [rest] if rest.strip() else []
+
+    @property
+    def tail(self) -> str:
+        return self._text.strip("\n")
+
+
+def _find_end(text: str) -> int:
+    """The position after the last finished block."""
+    at, end, fence = 0, 0, ""
+    for line in text.splitlines(keepends=True):
+        at += len(line)
+        if not line.endswith("\n"):
+            break
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
+                fence, end = "", at
+        elif mark:
+            fence = mark[1]
+        elif not line.strip():
+            end = at
+    return end
 
 
 class EventRenderer:

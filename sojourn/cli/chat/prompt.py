@@ -1,4 +1,4 @@
-"""The chat prompt: reads lines; the answer streams above it, a status line stays below it."""
+"""The interactive chat: a prompt that reads lines, the answer above it, a status line below it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from prompt_toolkit import PromptSession
@@ -24,8 +25,11 @@ from rich.markdown import Markdown
 from sojourn.chat_commands import list_commands, parse_command
 from sojourn.cli.chat.conversation import ChatSession
 from sojourn.cli.chat.slash_commands import run_slash_command
+from sojourn.cli.context import CommandContext
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, is_internal, text_of
+from sojourn.ports.service import Caller, Service, TurnRequest
+from sojourn.ports.store import Listing
 from sojourn.text.formatting import format_duration, one_line
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -230,3 +234,57 @@ class ChatPrompt:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+
+
+async def run_chat(
+    context: CommandContext,
+    service: Service,
+    by: Caller,
+    request: TurnRequest,
+    *,
+    reference: str | None,
+    latest: bool,
+    files: tuple[Path, ...],
+) -> None:
+    """Runs the chat until the person leaves.
+
+    request: runtime, model, template and folder of the messages
+    reference: the session to continue; `latest` continues the newest one
+    files: go with the first message
+    """
+    output = TerminalOutput(no_color=context.no_color)
+    chat = ChatSession(service, by, output, cwd=request.cwd)
+    chat.runtime, chat.model, chat.template = request.runtime, request.model, request.template
+    prompt = ChatPrompt(chat, output)
+    try:
+        await _greet(chat, reference, latest=latest)
+        for file in files:
+            await chat.attach(file)
+        prompt.completer.titles = [one.title for one in await service.find(Listing(limit=200)) if one.title]
+        prompt.completer.runtimes = [one.name for one in await service.runtimes()]
+        await prompt.run()
+        _print_farewell(chat)
+    finally:
+        await prompt.close()
+        chat.leave()
+        output.close()
+
+
+async def _greet(chat: ChatSession, reference: str | None, *, latest: bool) -> None:
+    if reference:
+        await chat.resume(reference)
+    elif latest:
+        await chat.resume_latest()
+    else:
+        ready = [one for one in await chat.service.runtimes() if one.default]
+        runtime = f"{ready[0].label}: {ready[0].detail}" if ready else "no runtime is ready yet"
+        chat.print_note(f"{runtime}. /help lists the commands.")
+        if ready and ready[0].hint:
+            chat.print_note(ready[0].hint)
+
+
+def _print_farewell(chat: ChatSession) -> None:
+    if chat.session is not None:
+        still = " The turn keeps running." if chat.is_busy else ""
+        name = chat.session.title or chat.session.id
+        chat.print_note(f"Saved as {name}.{still} Come back with: sojourn chat --session {chat.session.id}")

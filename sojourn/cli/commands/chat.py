@@ -14,7 +14,7 @@ from sojourn.cli.chat.file_upload import attach_file
 from sojourn.cli.chat.oneshot import ask, raise_for_outcome
 from sojourn.cli.command_table import RUN_CHAT
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.options import JsonCommand, SessionParam
+from sojourn.cli.options import SESSION, JsonCommand
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Session
 from sojourn.ports.app import AppContext
@@ -25,7 +25,7 @@ from sojourn.ports.store import Listing
 @click.command(cls=JsonCommand)
 @click.option("-q", "--question", metavar="TEXT", help="Ask this, print the answer, and leave.")
 @click.option("-c", "--continue", "goes_on", is_flag=True, help="Go on with the newest session.")
-@click.option("--session", type=SessionParam(), help="Go on with this session.")
+@click.option("--session", type=SESSION, help="Go on with this session.")
 @click.option("--runtime", metavar="NAME", help="What thinks: native, offline, hermes, acp …")
 @click.option("--model", metavar="NAME", help="Which model.")
 @click.option("--template", metavar="NAME", help="Begin with this template; none for none.")
@@ -58,29 +58,23 @@ async def chat(
     if goes_on and session:
         raise BadInput("--continue and --session both name a session.", hint="Use one of them.")
     piped = "" if sys.stdin.isatty() else sys.stdin.read().strip()
-    asked = "\n\n".join(words for words in (question, piped) if words)
-    if not asked and not context.is_interactive:
-        raise BadInput("There is nothing to answer, and nobody to ask.", hint='Use -q "…", or pipe the question in.')
+    text = "\n\n".join(part for part in (question, piped) if part)
+    if not text and not context.is_interactive:
+        raise BadInput(
+            "There is no question, and no terminal to ask for one.", hint='Use -q "…", or pipe the question in.'
+        )
+    request = TurnRequest(
+        text=text, runtime=runtime or "", model=model or "", template=template or "", cwd=str(Path.cwd())
+    )
     service = await app.connect(in_process=in_process)
     by = Caller(surface="cli", holder=f"chat on {platform.node() or 'this machine'} (pid {os.getpid()})")
     try:
-        if asked:
-            said = TurnRequest(
-                text=asked, runtime=runtime or "", model=model or "", template=template or "", cwd=str(Path.cwd())
+        if text:
+            await _answer_once(
+                context, service, by, request, await _choose_session(service, by, goes_on, session), files
             )
-            await _answer_once(context, service, by, said, await _choose_session(service, by, goes_on, session), files)
         else:
-            await RUN_CHAT.load()(
-                context,
-                service,
-                by,
-                reference=session,
-                latest=goes_on,
-                runtime=runtime,
-                model=model,
-                template=template,
-                files=files,
-            )
+            await RUN_CHAT.load()(context, service, by, request, reference=session, latest=goes_on, files=files)
     finally:
         if not in_process:
             await service.close()
@@ -100,13 +94,13 @@ async def _answer_once(
     context: CommandContext,
     service: Service,
     by: Caller,
-    said: TurnRequest,
+    request: TurnRequest,
     session: Session | None,
     files: tuple[Path, ...],
 ) -> None:
-    session = session or await service.open(by, model=said.model or None, runtime=said.runtime, cwd=said.cwd)
-    kept = tuple([await attach_file(service, session, file) for file in files])
-    outcome = await ask(service, session, replace(said, attachments=kept), by, quiet=context.json)
+    session = session or await service.open(by, model=request.model or None, runtime=request.runtime, cwd=request.cwd)
+    attachments = tuple([await attach_file(service, session, file) for file in files])
+    outcome = await ask(service, session, replace(request, attachments=attachments), by, quiet=context.json)
     if context.json:
         emit(outcome.to_json())
         if outcome.done is None or outcome.done.status != "completed":

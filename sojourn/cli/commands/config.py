@@ -6,17 +6,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
 
 from sojourn.cli.command_table import PRINT_SETTINGS
-from sojourn.cli.commands.toml_edit import set_key
 from sojourn.cli.context import CommandContext, emit, with_context
 from sojourn.cli.options import JsonGroup
-from sojourn.core.errors import BadInput, SojournError
+from sojourn.core.errors import BadConfig, BadInput, SojournError
 from sojourn.core.settings import Secret, Settings
-from sojourn.settings_table import SETTINGS, SETTINGS_BY_NAME
+from sojourn.settings_table import SETTINGS, SETTINGS_BY_NAME, Setting
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+_YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
 class SettingParam(click.ParamType[str]):
@@ -49,10 +52,7 @@ def config(ctx: click.Context) -> None:
 @with_context
 def show(context: CommandContext) -> None:
     """What `sojourn config` prints."""
-    if context.json:
-        emit(list_settings(context.settings))
-    else:
-        context.render(PRINT_SETTINGS, context.settings)
+    context.show(list_settings(context.settings), PRINT_SETTINGS, context.settings)
 
 
 def list_settings(settings: Settings) -> list[dict[str, Any]]:
@@ -120,3 +120,33 @@ def _write_private(file: Path, text: str) -> None:
     part.touch(mode=0o600)
     part.write_text(text, "utf-8")
     part.replace(file)
+
+
+def set_key(text: str, setting: Setting, value: str) -> str:
+    """Sets a key in TOML text and keeps its comments. BadConfig if the text is not TOML or the key is a table."""
+    *tables, key = setting.name.split(".")
+    try:
+        document = tomlkit.parse(text)
+        table: tomlkit.TOMLDocument | tomlkit.items.Table = document
+        for name in tables:
+            if name not in table:
+                table[name] = tomlkit.table()
+            table = table[name]
+        old = table.get(key)
+        table[key] = new = tomlkit.item(_parse_value(setting, value))
+        if isinstance(old, tomlkit.items.Item):
+            new.trivia.comment_ws, new.trivia.comment = old.trivia.comment_ws, old.trivia.comment
+        changed = tomlkit.dumps(document)
+    except (TOMLKitError, TypeError, AttributeError, ValueError) as error:
+        raise BadConfig(
+            f"config.toml cannot be changed without breaking it: {error}.",
+            hint=f"Set {setting.name} there by hand: `sojourn config path`.",
+        ) from error
+    return changed if changed.endswith("\n") else changed + "\n"
+
+
+def _parse_value(setting: Setting, value: str) -> str | int | bool:
+    word = value.strip().lower()
+    if setting.kind == "yes/no" and word in _YES + _NO:
+        return word in _YES
+    return int(word) if setting.kind == "number" and word.isdecimal() else value

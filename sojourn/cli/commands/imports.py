@@ -5,31 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from sojourn.cli import json_output
-from sojourn.cli.command_table import COMPLETE_SOURCES, PRINT_HISTORIES, PRINT_IMPORT_REPORTS
+from sojourn.cli.command_table import PRINT_HISTORIES, PRINT_IMPORT_REPORT
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.options import JsonCommand, set_flag, yes_option
+from sojourn.cli.options import SOURCE, JsonCommand, set_flag, yes_option
 from sojourn.core.errors import SourceUnreadable
 from sojourn.ports.app import AppContext, ImportReport
 from sojourn.ports.importer import FoundHistory
 from sojourn.text.formatting import pluralize
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
-
-class SourceParam(click.ParamType[str]):
-    """A program by name, or a path."""
-
-    name = "source"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        context = ctx.find_object(CommandContext)
-        return COMPLETE_SOURCES.load()(context, incomplete) if context else []
 
 
 def _turn_redaction_off(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -37,7 +23,7 @@ def _turn_redaction_off(ctx: click.Context, param: click.Parameter, value: bool)
 
 
 @click.command("import", cls=JsonCommand)
-@click.argument("what", metavar="[SOURCE|PATH]", type=SourceParam(), required=False)
+@click.argument("what", metavar="[SOURCE|PATH]", type=SOURCE, required=False)
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @yes_option
 @click.option(
@@ -66,7 +52,7 @@ async def imports(context: CommandContext, app: AppContext, what: str | None, dr
         if not context.json:
             click.echo("There is nothing new to import.")
     if todo and not dry_run:
-        if yes or (context.is_interactive and context.ask(f"Import {_format_total(todo, reports)} now?", default=True)):
+        if yes or (context.is_interactive and context.ask(f"Import {_format_total(reports)} now?", default=True)):
             done = {(one.source, one.home): one for one in await run_imports(context, app, todo)}
             reports = [done.get((one.source, one.home)) or replace(one, dry_run=False) for one in reports]
         elif not context.json:
@@ -104,7 +90,7 @@ def select_importable(found: Sequence[FoundHistory], reports: Sequence[ImportRep
     return [one for one, report in pairs if not report.problem and report.imported + report.updated]
 
 
-def _format_total(todo: Sequence[FoundHistory], reports: Sequence[ImportReport]) -> str:
+def _format_total(reports: Sequence[ImportReport]) -> str:
     return pluralize(sum(one.imported + one.updated for one in reports if not one.problem), "session")
 
 
@@ -115,7 +101,7 @@ async def run_imports(context: CommandContext, app: AppContext, todo: Sequence[F
         with context.progress() as progress:
             reports.append(await app.import_history(one, progress=progress))
         if not context.json:
-            context.render(PRINT_IMPORT_REPORTS, reports[-1:])
+            context.render(PRINT_IMPORT_REPORT, reports[-1])
     return reports
 
 

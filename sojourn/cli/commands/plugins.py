@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sojourn.cli.command_table import PRINT_PLUGINS
-from sojourn.cli.context import CommandContext, emit, with_context
+from sojourn.cli.context import CommandContext, with_context
 from sojourn.cli.options import JsonGroup, yes_option
 from sojourn.core.errors import BadInput
 from sojourn.ports.pages import NEEDS, PluginPage
@@ -33,10 +33,7 @@ def show(context: CommandContext) -> None:
     rows = [encode_plugin(one, pages.pop(one.name, None)) for one in context.plugins.all()]
     rows += [_encode_problem(name, str(error), error.hint) for name, error in context.plugins.problems.items()]
     rows += [_encode_page(one) for one in pages.values() if not one.built_in]
-    if context.json:
-        emit(rows)
-    else:
-        context.render(PRINT_PLUGINS, rows)
+    context.show(rows, PRINT_PLUGINS, rows)
 
 
 @plugins.command("enable")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 import click
 
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.options import JsonCommand, SessionParam
+from sojourn.cli.options import SESSION, JsonCommand
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.app import AppContext
@@ -23,7 +25,7 @@ _PAGE_SESSIONS = 500
 
 
 @click.command(cls=JsonCommand)
-@click.argument("session", type=SessionParam(), nargs=-1)
+@click.argument("session", type=SESSION, nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Every session, archived ones too.")
 @click.option(
     "--format",
@@ -95,39 +97,31 @@ async def _write_files(chosen: Chosen, kind: str, output: Path, *, force: bool) 
     done = 0
     if output.is_dir():
         async for one, rows in chosen:
-            with _AtomicFile(output / make_file_name(one, kind), force=force) as write:
-                write(_KINDS[kind](one, rows))
+            with _open_atomic(output / make_file_name(one, kind), force=force) as file:
+                file.writelines(_KINDS[kind](one, rows))
             done += 1
         return done
-    with _AtomicFile(output, force=force) as write:
+    with _open_atomic(output, force=force) as file:
         async for one, rows in chosen:
-            write(_KINDS[kind](one, rows))
+            file.writelines(_KINDS[kind](one, rows))
             done += 1
     return done
 
 
-class _AtomicFile:
-    """Writes a temporary file and renames it to the target at the end; only its owner can read it."""
-
-    def __init__(self, target: Path, *, force: bool) -> None:
-        if target.exists() and not force:
-            raise BadInput(f"{target} already exists.", hint="Choose another name, or use --force.")
-        self._target, self._part = target, target.with_name(f".{target.name}.part")
-
-    def __enter__(self) -> Callable[[Iterator[str]], None]:
-        try:
-            self._part.unlink(missing_ok=True)
-            descriptor = os.open(self._part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        except OSError as error:
-            raise BadInput(
-                f"{self._target} cannot be written: {error.strerror}.", hint="Choose another place."
-            ) from error
-        self._file = os.fdopen(descriptor, "w", encoding="utf-8", errors="replace")
-        return self._file.writelines
-
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        self._file.close()
-        if kind is None:
-            self._part.replace(self._target)
-        else:
-            self._part.unlink(missing_ok=True)
+@contextmanager
+def _open_atomic(target: Path, *, force: bool) -> Iterator[TextIO]:
+    """Opens a temporary file, which is renamed to the target at the end; only its owner can read it."""
+    if target.exists() and not force:
+        raise BadInput(f"{target} already exists.", hint="Choose another name, or use --force.")
+    part = target.with_name(f".{target.name}.part")
+    try:
+        part.unlink(missing_ok=True)
+        descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except OSError as error:
+        raise BadInput(f"{target} cannot be written: {error.strerror}.", hint="Choose another place.") from error
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
+            yield file
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)  # it is still there after a failure

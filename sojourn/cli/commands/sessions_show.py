@@ -9,15 +9,15 @@ import click
 
 from sojourn.cli import json_output
 from sojourn.cli.command_table import PRINT_HITS, PRINT_TRANSCRIPT
-from sojourn.cli.context import CommandContext, dump, emit, with_app
-from sojourn.cli.options import JsonCommand, SessionParam, session_argument, since_option, source_option, until_option
+from sojourn.cli.context import CommandContext, emit, with_app
+from sojourn.cli.options import SESSION, JsonCommand, session_argument, since_option, source_option, until_option
 from sojourn.core.attachments import OBSERVATION, list_attachments
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Recorded
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import SearchQuery
 from sojourn.text.export import export_to_json, message_to_json
-from sojourn.text.formatting import printable
+from sojourn.text.formatting import dump_json, printable
 from sojourn.text.transcript import fold_messages, is_undone
 
 
@@ -54,7 +54,7 @@ async def show(
         _show_attachments(context, found, raw=raw)
     elif raw:
         for row in rows:
-            click.echo(dump(message_to_json(row)))
+            click.echo(dump_json(message_to_json(row)))
     elif context.json:
         emit(export_to_json(one, [message_to_json(row) for row in rows]))
     else:
@@ -63,7 +63,7 @@ async def show(
 
 def _show_attachments(context: CommandContext, found: list[dict[str, Json]], *, raw: bool) -> None:
     if raw:
-        lines = [dump(one) for one in found]
+        lines = [dump_json(one) for one in found]
     elif context.json:
         emit({"attachments": found})
         return
@@ -77,7 +77,7 @@ def _describe(one: dict[str, Json]) -> list[str]:
     if one["type"] == "file":
         name = one["name"] or one["hash"][:12]
         return [f"{name}  {one['media_type']}, {one['size']:,} bytes, message {one['message_id']}"]
-    data = [f"    {name}: {text if isinstance(text, str) else dump(text)}" for name, text in one["data"].items()]
+    data = [f"    {name}: {text if isinstance(text, str) else dump_json(text)}" for name, text in one["data"].items()]
     return [f"[{one['runtime']}] {one['kind']}, turn {one['turn']}", *data]
 
 
@@ -88,7 +88,7 @@ def _describe(one: dict[str, Json]) -> list[str]:
 @click.option("--tool", default="", metavar="NAME", help="Only messages that call, or answer for, this tool.")
 @since_option
 @until_option
-@click.option("--session", type=SessionParam(), metavar="SESSION", help="Only in this session.")
+@click.option("--session", type=SESSION, metavar="SESSION", help="Only in this session.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many hits.")
 @with_app
 async def search(
@@ -121,10 +121,9 @@ async def search(
             limit=limit + 1,
         )
     )
-    if context.json:
-        emit([json_output.encode_hit(one) for one in found[:limit]])
-    else:
-        context.render(PRINT_HITS, found[:limit], now=time.time(), more=len(found) > limit)
+    hits = found[:limit]
+    values = [json_output.encode_hit(one) for one in hits]
+    context.show(values, PRINT_HITS, hits, now=time.time(), more=len(found) > limit)
 
 
 def _restore_quotes(word: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from sojourn.cli import json_output
 from sojourn.cli.command_table import PRINT_MOVE_REPORT, PRINT_STATS, PRINT_VERDICT
-from sojourn.cli.context import CommandContext, emit, with_app
+from sojourn.cli.context import CommandContext, with_app
 from sojourn.cli.options import JsonGroup, yes_option
 from sojourn.core.errors import StoreCorrupt
 from sojourn.ports.app import AppContext
@@ -24,10 +24,7 @@ def store() -> None:
 async def stats(context: CommandContext, app: AppContext) -> None:
     """The store in figures: how much it holds, and what uses the space."""
     found = await app.store.stats()
-    if context.json:
-        emit(json_output.encode_stats(found))
-    else:
-        context.render(PRINT_STATS, found)
+    context.show(asdict(found), PRINT_STATS, found)
 
 
 @store.command("verify")
@@ -36,10 +33,7 @@ async def verify(context: CommandContext, app: AppContext) -> None:
     """Check every page and every row. Exits with 5 if something is wrong."""
     with context.progress() as progress:
         found = await app.store.verify(progress)
-    if context.json:
-        emit(json_output.encode_verdict(found))
-    else:
-        context.render(PRINT_VERDICT, found)
+    context.show({"clean": found.clean, **asdict(found)}, PRINT_VERDICT, found)
     if not found.clean:
         raise click.exceptions.Exit(StoreCorrupt.exit_code)
 
@@ -94,7 +88,5 @@ async def migrate(context: CommandContext, app: AppContext, target: str) -> None
     """
     with context.progress() as progress:
         report = await app.migrate(target, progress=progress)
-    if context.json:
-        emit(json_output.encode_move_report(report))
-    else:
-        context.render(PRINT_MOVE_REPORT, report)
+    tables = [{"table": table, "rows": number, "hash": proof} for table, number, proof in report.rows]
+    context.show({"tables": tables, "seconds": round(report.seconds, 3)}, PRINT_MOVE_REPORT, report)

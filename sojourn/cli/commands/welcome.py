@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import click
 
 from sojourn.cli import json_output
 from sojourn.cli.command_table import PRINT_GREETING, PRINT_NEXT_STEPS, PRINT_SESSIONS
+from sojourn.cli.commands.doctor import to_check
 from sojourn.cli.commands.imports import preview_imports, run_imports, select_importable
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.doctor_checks import to_check
 from sojourn.cli.options import JsonCommand
+from sojourn.core.errors import StoreUnavailable
 from sojourn.ports.app import AppContext, ImportReport
 from sojourn.ports.importer import FoundHistory
-from sojourn.ports.store import Health, Listing
+from sojourn.ports.store import Listing
 from sojourn.text.export import session_to_json
 from sojourn.text.formatting import pluralize
 
@@ -33,8 +35,11 @@ async def welcome(context: CommandContext, app: AppContext) -> None:
     health = await app.store.health()
     if not context.json:
         context.render(PRINT_GREETING, to_check(health))
+    report = {"health": asdict(health), "histories": [], "imports": [], "samples_added": 0, "sessions": []}
     if not health.readable:
-        return _fail_unreadable(context, health)
+        if context.json:
+            emit(report)
+        raise click.exceptions.Exit(StoreUnavailable.exit_code)
     is_first = await app.store.is_empty()
     found = app.find_histories()
     reports: list[ImportReport] = []
@@ -45,27 +50,16 @@ async def welcome(context: CommandContext, app: AppContext) -> None:
             samples = await app.add_samples()
     newest = await app.store.find(Listing(limit=_MAX_SESSIONS + 1))
     if context.json:
-        return emit(
-            {
-                "health": json_output.encode_health(health),
-                "histories": [json_output.encode_history(one) for one in found],
-                "imports": [json_output.encode_import_report(one) for one in reports],
-                "samples_added": samples,
-                "sessions": [session_to_json(one) for one in newest[:_MAX_SESSIONS]],
-            }
-        )
+        report["histories"] = [json_output.encode_history(one) for one in found]
+        report["imports"] = [json_output.encode_import_report(one) for one in reports]
+        report["samples_added"] = samples
+        report["sessions"] = [session_to_json(one) for one in newest[:_MAX_SESSIONS]]
+        return emit(report)
     if samples:
         context.say(f"{pluralize(samples, 'sample session')} added; each title says so.")
     more = "`sojourn sessions list` shows more." if len(newest) > _MAX_SESSIONS else ""
     context.render(PRINT_SESSIONS, newest[:_MAX_SESSIONS], now=time.time(), more=more)
     context.render(PRINT_NEXT_STEPS, await _find_unimported(app, found))
-
-
-def _fail_unreadable(context: CommandContext, health: Health) -> None:
-    if context.json:
-        empty = {"histories": [], "imports": [], "samples_added": 0, "sessions": []}
-        emit({"health": json_output.encode_health(health), **empty})
-    raise click.exceptions.Exit(5)
 
 
 async def _offer_imports(context: CommandContext, app: AppContext, found: Sequence[FoundHistory]) -> list[ImportReport]:

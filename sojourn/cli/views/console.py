@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 from rich.console import Console, RenderableType
+from rich.table import Column, Table
 from rich.text import Text
 
 WIDTH_COLUMNS = 160  # where there is no terminal to fit
@@ -22,6 +23,11 @@ def make_console(*, no_color: bool, err: bool = False) -> Console:
     if not screen.is_terminal:
         screen.width = shutil.get_terminal_size((WIDTH_COLUMNS, 50)).columns
     return screen
+
+
+def make_table(*columns: Column | str, header: bool = True) -> Table:
+    """A table without lines; its columns are named in `columns` unless `header` is off."""
+    return Table(*columns, box=None, padding=(0, 2, 0, 0), show_header=header, header_style="dim", show_edge=False)
 
 
 def print_paged(screen: Console, pieces: Iterable[RenderableType]) -> None:

@@ -17,10 +17,10 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
-from sojourn.cli.views.console import make_console
+from sojourn.cli.views.console import make_console, make_table
 from sojourn.cli.views.sessions import format_source
 from sojourn.ports.app import ImportReport, MoveReport
 from sojourn.ports.importer import FoundHistory
@@ -29,17 +29,10 @@ from sojourn.ports.store_admin import StoreStats, VerifyReport
 from sojourn.text.formatting import format_bytes, format_duration, one_line, pluralize
 
 
-def _make_grid() -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, show_edge=False)
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
-    return table
-
-
 def _make_bars(rows: Iterable[tuple[Text, int]], shown: Mapping[int, str] | None = None) -> Table:
     """Numbers with a bar each, largest first."""
-    table, rows = _make_grid(), sorted(rows, key=lambda row: -row[1])
+    columns = (Column(no_wrap=True), Column(justify="right", no_wrap=True), Column(no_wrap=True))
+    table, rows = make_table(*columns, header=False), sorted(rows, key=lambda row: -row[1])
     most = max((number for _, number in rows), default=0) or 1
     for label, number in rows:
         table.add_row(Text.assemble("  ", label), (shown or {}).get(number, f"{number:,}"), _draw_bar(number / most))
@@ -85,10 +78,7 @@ def print_verdict(screen: Console, found: VerifyReport) -> None:
 
 
 def print_move_report(screen: Console, report: MoveReport) -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
-    table.add_column("TABLE")
-    table.add_column("ROWS", justify="right")
-    table.add_column("HASH OF BOTH SIDES", style="dim")
+    table = make_table("TABLE", Column("ROWS", justify="right"), Column("HASH OF BOTH SIDES", style="dim"))
     for name, rows, proof in report.rows:
         table.add_row(name, f"{rows:,}", proof)
     screen.print(table)
@@ -111,24 +101,18 @@ def print_histories(screen: Console, histories: Sequence[FoundHistory], reports:
             style="bold",
         )
     )
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, show_edge=False)
-    for column in range(4):
-        table.add_column(no_wrap=column != 1, overflow="fold", justify="right" if column > 1 else "left")
+    columns = [Column(no_wrap=at != 1, overflow="fold", justify="right" if at > 1 else "left") for at in range(4)]
+    table = make_table(*columns, header=False)
     for one in histories:
         table.add_row(
             Text.assemble("  ", format_source(one.source)), str(one.home), f"{one.sessions:,}", format_bytes(one.bytes)
         )
     screen.print(table)
     for report in reports:
-        _print_report(screen, report)
+        print_import_report(screen, report)
 
 
-def print_import_reports(screen: Console, done: Sequence[ImportReport]) -> None:
-    for report in done:
-        _print_report(screen, report)
-
-
-def _print_report(screen: Console, report: ImportReport) -> None:
+def print_import_report(screen: Console, report: ImportReport) -> None:
     name = format_source(report.source)
     if report.problem:
         loud = Text(f"FOUND BUT NOT READABLE at {report.home}: {one_line(report.problem)}", style="bold red")

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column
 from rich.text import Text
 
 from sojourn import __version__
-from sojourn.cli.doctor_checks import DoctorCheck
+from sojourn.cli.commands.doctor import DoctorCheck
+from sojourn.cli.views.console import make_table
 from sojourn.core.settings import Settings
 from sojourn.ports.importer import FoundHistory
 from sojourn.settings_table import SETTINGS
@@ -20,10 +21,7 @@ SIGNS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", 
 
 
 def print_checks(screen: Console, found: Sequence[DoctorCheck]) -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, show_edge=False)
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True, style="bold")
-    table.add_column(ratio=1)
+    table = make_table(Column(no_wrap=True), Column(no_wrap=True, style="bold"), Column(ratio=1), header=False)
     for one in found:
         table.add_row(format_state(one), one.what, _format_detail(one))
     screen.print(table)
@@ -66,9 +64,9 @@ def print_greeting(screen: Console, health: DoctorCheck) -> None:
 def print_next_steps(screen: Console, new: Sequence[FoundHistory]) -> None:
     screen.print()
     for one in new:
-        told = f"{pluralize(one.sessions, 'session')} of {one.source} at {one.home} can be imported"
-        screen.print(Text.assemble(("! ", "yellow"), f"{told}: sojourn import {one.source}"))
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, show_edge=False)
+        offer = f"{pluralize(one.sessions, 'session')} of {one.source} at {one.home} can be imported"
+        screen.print(Text.assemble(("! ", "yellow"), f"{offer}: sojourn import {one.source}"))
+    table = make_table(header=False)
     for command, about in _STEPS:
         table.add_row(Text(f"  {command}", style="cyan"), Text(about, style="dim"))
     screen.print(table)
@@ -78,15 +76,18 @@ _ORIGINS = {"default": "dim", "file": "green", "environment": "yellow", "flag": 
 
 
 def print_settings(screen: Console, found: Settings) -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
-    table.add_column("SETTING", no_wrap=True, style="bold")
-    table.add_column("VALUE", overflow="fold")
-    table.add_column("ORIGIN", no_wrap=True)
-    table.add_column("MEANING", ratio=1)
+    table = make_table(
+        Column("SETTING", no_wrap=True, style="bold"),
+        Column("VALUE", overflow="fold"),
+        Column("ORIGIN", no_wrap=True),
+        Column("MEANING", ratio=1),
+    )
     for one in SETTINGS:
         origin = found.origins[one.name]
-        told = f"{origin} {one.variable}" if origin == "environment" else origin
-        table.add_row(one.name, _format_value(found[one.name]), Text(told, style=_ORIGINS.get(origin, "")), one.meaning)
+        place = f"{origin} {one.variable}" if origin == "environment" else origin
+        table.add_row(
+            one.name, _format_value(found[one.name]), Text(place, style=_ORIGINS.get(origin, "")), one.meaning
+        )
     screen.print(table)
 
 
@@ -98,10 +99,7 @@ def _format_value(value: Any) -> Text:
 
 
 def print_plugins(screen: Console, rows: Sequence[Mapping[str, Any]]) -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
-    table.add_column("PLUGIN", no_wrap=True, style="bold")
-    table.add_column("OFFERS")
-    table.add_column("ABOUT", ratio=1)
+    table = make_table(Column("PLUGIN", no_wrap=True, style="bold"), "OFFERS", Column("ABOUT", ratio=1))
     for row in rows:
         if row["problem"]:
             table.add_row(row["name"], Text("does not work", style="red"), Text(f"{row['problem']} {row['hint']}"))
@@ -111,13 +109,13 @@ def print_plugins(screen: Console, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _list_offers(row: Mapping[str, Any]) -> str:
-    told = ["a store"] if row["store"] else []
-    told += [f"source {name}" for name in row["sources"]]
-    told += [f"command {dotted.rpartition(':')[2]}" for dotted in row["commands"]]
-    told += ["routes"] if row["routes"] else []
-    told += [f"page {row['page']}"] if row["page"] else []
-    told += _STATES.get(row["state"], [])
-    return ", ".join(told)
+    offers = ["a store"] if row["store"] else []
+    offers += [f"source {name}" for name in row["sources"]]
+    offers += [f"command {dotted.rpartition(':')[2]}" for dotted in row["commands"]]
+    offers += ["routes"] if row["routes"] else []
+    offers += [f"page {row['page']}"] if row["page"] else []
+    offers += _STATES.get(row["state"], [])
+    return ", ".join(offers)
 
 
 _STATES = {"off": ["off until enabled"], "asks": ["off: it needs more than you agreed to"]}

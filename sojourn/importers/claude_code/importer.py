@@ -19,8 +19,7 @@ from sojourn.importers.claude_code.layout import (
     read_titles,
 )
 from sojourn.importers.jsonl import JsonLinesFile, parse_object
-from sojourn.importers.transcript_builder import TranscriptBuilder, as_mapping, as_text, to_json
-from sojourn.importers.usage import ImportedUsage
+from sojourn.importers.transcript_builder import ImportedUsage, TranscriptBuilder, as_mapping, as_text, to_json
 from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
 from sojourn.ports.plugin import Plugin
 
@@ -62,17 +61,17 @@ class ClaudeReader:
 class _SessionFields:
     """Collects the fields of the session from its records."""
 
-    def __init__(self) -> None:
+    def __init__(self, usage: ImportedUsage) -> None:
         self.fields: dict[str, Any] = {}
         self.names: dict[str, str] = {}
         self.session = ""
-        self.usage = ImportedUsage()
+        self._usage = usage
         self._counted_answers: set[str] = set()
 
     def note(self, record: dict[str, Any]) -> None:
-        for key, column in (("cwd", "cwd"), ("version", "version"), ("entrypoint", "entrypoint")):
+        for key in ("cwd", "version", "entrypoint"):
             if as_text(record.get(key)):
-                self.fields.setdefault(column, record[key])
+                self.fields.setdefault(key, record[key])
         if as_text(record.get("gitBranch")):
             self.fields["git_branch"] = record["gitBranch"]
         self.session = as_text(record.get("sessionId")) or self.session
@@ -92,7 +91,7 @@ class _SessionFields:
         self.fields["model"] = model
         if usage and own not in self._counted_answers:
             self._counted_answers.add(own)
-            self.usage.add(
+            self._usage.add(
                 model,
                 input_tokens=usage.get("input_tokens"),
                 output_tokens=usage.get("output_tokens"),
@@ -102,26 +101,24 @@ class _SessionFields:
 
 
 def _read_transcript(one: SessionFile, titles: Mapping[str, str]) -> Transcript:
-    lines, builder, facts = JsonLinesFile(one.path), TranscriptBuilder(), _SessionFields()
+    lines, builder = JsonLinesFile(one.path), TranscriptBuilder()
+    facts = _SessionFields(builder.usage)
     summary = _add_records(one, lines, builder, facts, titles)
     for kind, data in _read_side_files(one):
         builder.add_record(kind, to_json(data))
         facts.names |= {key: data[key] for key in ("customTitle", "description") if as_text(data.get(key))}
-    fields = facts.fields | facts.usage.fields()
+    fields, names = facts.fields, facts.names
+    # A subagent of 2.0 may name a parent that does not exist first; the last name is right.
+    parent = one.parent or (facts.session if one.is_subagent else None)
+    title = names.get("customTitle") or names.get("description") or names.get("aiTitle")
     fields |= {
         "source": "subagent" if one.is_subagent else NAME,
-        "parent_session_id": _find_parent(one, facts),
-        "title": _choose_title(facts.names) or (None if one.parent else summary),
+        "parent_session_id": parent or None,
+        "title": title or (None if one.parent else summary),
         "started_at": builder.messages[0].timestamp if builder.messages else one.began,
         "extra": to_json({key: fields.pop(key) for key in ("version", "entrypoint") if key in fields}),
     }
-    return Transcript(
-        native_id=one.native_id,
-        fields=fields,
-        messages=builder.messages,
-        records=[*builder.records, *lines.unreadable],
-        warnings=tuple(lines.warnings),
-    )
+    return builder.build(one.native_id, fields, lines)
 
 
 def _add_records(
@@ -145,10 +142,8 @@ def _add_records(
             summary = summary or titles.get(own)
         elif record.get("type") == "summary" and str(record.get("leafUuid")) in seen:
             summary = summary or as_text(record.get("summary"))
-        if (
-            not records.add_record(builder, line, is_subagent=one.is_subagent)
-            and record.get("type") not in records.REPEATED
-        ):
+        has_messages = records.add_record(builder, line, is_subagent=one.is_subagent)
+        if not has_messages and record.get("type") not in records.REPEATED:
             builder.add_record(str(record.get("type") or "unknown"), line.text)
     return summary
 
@@ -164,15 +159,6 @@ def _read_side_files(one: SessionFile) -> Iterator[tuple[str, dict[str, Any]]]:
             continue
         if data is not None:
             yield path.name, data
-
-
-def _find_parent(one: SessionFile, facts: _SessionFields) -> str | None:
-    """The parent session. A subagent of 2.0 may name one that does not exist first; the last name is right."""
-    return one.parent or (facts.session if one.is_subagent else None) or None
-
-
-def _choose_title(names: Mapping[str, str]) -> str | None:
-    return names.get("customTitle") or names.get("description") or names.get("aiTitle")
 
 
 class ClaudeCodeImporter:

@@ -26,6 +26,7 @@ from sojourn.importers.transcript_builder import (
     as_mapping,
     as_parts,
     as_text,
+    join_lines,
     to_content,
     to_extra,
     to_json,
@@ -59,20 +60,18 @@ def add_record(builder: TranscriptBuilder, line: JsonLine, *, is_subagent: bool)
     elif kind == "assistant":
         _add_assistant_message(builder, record, native)
     elif kind == "system" and isinstance(record.get("content"), str) and record["content"].strip():
-        builder.add(_to_message("system", record, native, content=record["content"], extra=to_extra(record, _SYSTEM)))
+        extra = to_extra(record, _ENVELOPE | {"content"})
+        builder.add("system", native, _get_time(record), content=record["content"], extra=extra)
     elif kind == "attachment":
         _add_queued_prompt(builder, record, native)
     if record.get("subtype") == "compact_boundary":
-        kept = _find_preserved(record, builder.messages)
-        builder.mark_compacted(lambda message: message.native_id == native or _get_record_id(message) in kept)
+        preserved = _find_preserved(record, builder.messages)
+        builder.mark_compacted(lambda message: message.native_id == native or _get_record_id(message) in preserved)
     return len(builder.messages) > before
 
 
-_SYSTEM = _ENVELOPE | {"content"}
-
-
-def _to_message(role: str, record: dict[str, Any], native: str, **fields: Any) -> Message:
-    return Message(role=role, native_id=native, timestamp=to_seconds(record.get("timestamp")), **fields)
+def _get_time(record: dict[str, Any]) -> float:
+    return to_seconds(record.get("timestamp"))
 
 
 def list_blocks(record: dict[str, Any]) -> list[Any]:
@@ -85,11 +84,20 @@ def _add_user_messages(builder: TranscriptBuilder, record: dict[str, Any], nativ
     more = {key: value for key, value in record.items() if key not in _ENVELOPE}
     for role, blocks in groupby(list_blocks(record), lambda block: _choose_role(block, is_automatic)):
         if role != "tool":
-            builder.add(_to_message(role, record, native, extra=to_extra(more, ()), **to_content(list(blocks))))
+            builder.add(role, native, _get_time(record), extra=to_extra(more, ()), **to_content(list(blocks)))
             more = {}
             continue
         for block in blocks:
-            builder.add(_to_tool_message(record, block, native, more))
+            output = block.get("content")
+            parts = output if isinstance(output, list) else [to_text_part(as_text(output) or "")]
+            builder.add(
+                "tool",
+                native,
+                _get_time(record),
+                tool_call_id=str(block.get("tool_use_id") or ""),
+                extra=to_extra(more | {"is_error": block.get("is_error") or None}, ()),
+                **to_content(parts),
+            )
             more = {}
 
 
@@ -100,7 +108,7 @@ def _is_automatic(record: dict[str, Any]) -> bool:
 
 
 def _choose_role(block: Any, is_automatic: bool) -> str:
-    if isinstance(block, dict) and block.get("type") == "tool_result":
+    if as_mapping(block).get("type") == "tool_result":
         return "tool"
     text = block.get("text") if isinstance(block, dict) else block
     if is_automatic or (isinstance(text, str) and _AUTOMATIC_TEXT.match(text) and not _ARGUMENTS.search(text)):
@@ -108,45 +116,24 @@ def _choose_role(block: Any, is_automatic: bool) -> str:
     return "user"
 
 
-def _to_tool_message(record: dict[str, Any], block: dict[str, Any], native: str, more: dict[str, Any]) -> Message:
-    output = block.get("content")
-    parts = output if isinstance(output, list) else [to_text_part(as_text(output) or "")]
-    return _to_message(
-        "tool",
-        record,
-        native,
-        tool_call_id=str(block.get("tool_use_id") or ""),
-        **to_content(parts),
-        extra=to_extra(more | {"is_error": block.get("is_error") or None}, ()),
-    )
-
-
 def _add_assistant_message(builder: TranscriptBuilder, record: dict[str, Any], native: str) -> None:
     inner, blocks = as_mapping(record.get("message")), list_blocks(record)
-    calls = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
-    reasoning = [
-        block for block in blocks if isinstance(block, dict) and block.get("type") in ("thinking", "redacted_thinking")
-    ]
+    calls = [block for block in blocks if as_mapping(block).get("type") == "tool_use"]
+    reasoning = [block for block in blocks if as_mapping(block).get("type") in ("thinking", "redacted_thinking")]
     texts = [block for block in blocks if block not in calls and block not in reasoning]
     if not blocks:
         return
     builder.add(
-        _to_message(
-            "system" if inner.get("model") == "<synthetic>" else "assistant",
-            record,
-            native,
-            **to_content(texts),
-            reasoning="\n".join(filter(None, (as_text(block.get("thinking")) for block in reasoning))) or None,
-            reasoning_details=to_json(reasoning) if reasoning else None,
-            finish_reason=as_text(inner.get("stop_reason")),
-            extra=to_extra(record | {"message": None} | _more(inner), _ENVELOPE),
-        ),
-        [_to_tool_call(block) for block in calls],
+        "system" if inner.get("model") == "<synthetic>" else "assistant",
+        native,
+        _get_time(record),
+        calls=[_to_tool_call(block) for block in calls],
+        **to_content(texts),
+        reasoning=join_lines(block.get("thinking") for block in reasoning),
+        reasoning_details=to_json(reasoning) if reasoning else None,
+        finish_reason=as_text(inner.get("stop_reason")),
+        extra=to_extra(record | {key: inner[key] for key in inner if key not in _MESSAGE}, _ENVELOPE),
     )
-
-
-def _more(inner: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in inner.items() if key not in _MESSAGE}
 
 
 def _to_tool_call(block: dict[str, Any]) -> ToolCall:
@@ -162,7 +149,7 @@ def _add_queued_prompt(builder: TranscriptBuilder, record: dict[str, Any], nativ
         return
     is_automatic = found.get("commandMode", "prompt") != "prompt" or _is_automatic(found)
     for role, blocks in groupby(as_parts(found.get("prompt")), lambda block: _choose_role(block, is_automatic)):
-        builder.add(_to_message(role, record, native, **to_content(list(blocks))))
+        builder.add(role, native, _get_time(record), **to_content(list(blocks)))
 
 
 def _find_preserved(record: dict[str, Any], messages: list[Message]) -> set[str]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sojourn.core.messages import Message, ToolCall
+from sojourn.core.messages import ToolCall
 from sojourn.importers.transcript_builder import (
     TranscriptBuilder,
     as_list,
     as_mapping,
     as_text,
+    join_lines,
     join_texts,
     to_content,
     to_extra,
@@ -28,23 +29,21 @@ METADATA_KEY = "internal_chat_message_metadata_passthrough"
 def add_item(builder: TranscriptBuilder, item: dict[str, Any], native: str, moment: float, *, author: str = "") -> bool:
     """Adds the message of an item; returns False if the item has no readable content."""
     kind = str(item.get("type") or "")
+    if kind == "reasoning":
+        return _add_reasoning(builder, item, native, moment)
+    extra = to_extra(item, (*_KNOWN, METADATA_KEY))
     if kind == "message":
         found = item.get("content")
         parts = [to_text_part(found)] if isinstance(found, str) else as_list(found)
         if parts:
-            builder.add(_to_message(author or get_role(item), native, moment, item, **to_content(parts)))
+            builder.add(author or get_role(item), native, moment, extra=extra, **to_content(parts))
         return bool(parts)
-    if kind == "reasoning":
-        return _add_reasoning(builder, item, native, moment)
     if kind.endswith("_output"):
-        builder.add(
-            _to_message(
-                "tool", native, moment, item, tool_call_id=_get_call_id(item), **to_content(_to_output_parts(item))
-            )
-        )
+        output = to_content(_to_output_parts(item))
+        builder.add("tool", native, moment, tool_call_id=_get_call_id(item), extra=extra, **output)
         return True
     if kind.endswith("_call"):
-        builder.add(_to_message("assistant", native, moment, item), [_to_tool_call(item, native)])
+        builder.add("assistant", native, moment, calls=[_to_tool_call(item, native)], extra=extra)
         return True
     return False
 
@@ -69,27 +68,12 @@ def list_texts(item: dict[str, Any]) -> set[str]:
     return {text.strip() for text in (get_text(item), *each) if isinstance(text, str) and text.strip()}
 
 
-def _to_message(role: str, native: str, moment: float, item: dict[str, Any], **fields: Any) -> Message:
-    return Message(
-        role=role, native_id=native, timestamp=moment, extra=to_extra(item, (*_KNOWN, METADATA_KEY)), **fields
-    )
-
-
 def _add_reasoning(builder: TranscriptBuilder, item: dict[str, Any], native: str, moment: float) -> bool:
     """Adds the summary or the text of a reasoning item; returns False for an encrypted one."""
-    reasoning = "\n".join(filter(None, (join_texts(item.get("summary")), join_texts(item.get("content")))))
-    if not reasoning:
-        return False
-    builder.add(
-        Message(
-            role="assistant",
-            native_id=native,
-            timestamp=moment,
-            reasoning=reasoning,
-            codex_reasoning_items=to_json([item]),
-        )
-    )
-    return True
+    reasoning = join_lines((join_texts(item.get("summary")), join_texts(item.get("content"))))
+    if reasoning:
+        builder.add("assistant", native, moment, reasoning=reasoning, codex_reasoning_items=to_json([item]))
+    return bool(reasoning)
 
 
 def _to_tool_call(item: dict[str, Any], native: str) -> ToolCall:

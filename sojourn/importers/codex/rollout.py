@@ -16,7 +16,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from sojourn.core.messages import Message, text_of
+from sojourn.core.messages import text_of
 from sojourn.importers.codex import items
 from sojourn.importers.jsonl import JsonLine, JsonLinesFile
 from sojourn.importers.transcript_builder import (
@@ -26,10 +26,10 @@ from sojourn.importers.transcript_builder import (
     as_text,
     join_texts,
     make_title,
+    to_count,
     to_json,
     to_seconds,
 )
-from sojourn.importers.usage import ImportedUsage, to_count
 from sojourn.ports.importer import Transcript
 
 NAME = "codex"
@@ -43,23 +43,13 @@ def read_rollout(native: str, path: Path, *, name: str | None = None, archived: 
     """Reads the whole session. `name` is the title that the person gave it."""
     file = JsonLinesFile(path)
     lines = list(file)
-    builder = TranscriptBuilder()
-    facts = _RolloutFields(lines)
-    for line in lines:
-        kind, payload = _unwrap_line(line)
-        if not _add_line(builder, facts, line, kind, payload):
-            builder.add_record(kind, line.text)
+    reader = _RolloutReader(lines)
+    reader.add_lines(lines)
+    builder = reader.builder
     prompt = next((text_of(message) for message in builder.messages if message.role == "user"), "")
-    started = facts.started or (builder.messages[0].timestamp if builder.messages else 0.0)
-    fields = facts.fields | facts.usage.fields()
-    fields |= {"title": name or make_title(prompt), "archived": int(archived), "started_at": started}
-    return Transcript(
-        native_id=native,
-        fields=fields,
-        messages=builder.messages,
-        records=[*builder.records, *file.unreadable],
-        warnings=(*file.warnings, *builder.warnings),
-    )
+    started = reader.started or (builder.messages[0].timestamp if builder.messages else 0.0)
+    own = {"title": name or make_title(prompt), "archived": int(archived), "started_at": started}
+    return builder.build(native, reader.fields | own, file)
 
 
 def _unwrap_line(line: JsonLine) -> tuple[str, dict[str, Any]]:
@@ -74,27 +64,27 @@ def _unwrap_line(line: JsonLine) -> tuple[str, dict[str, Any]]:
     return ("session_meta" if "id" in record else "unknown"), record
 
 
-class _RolloutFields:
-    """Collects the fields of the session, the texts of its items, and the texts that the person typed."""
+class _RolloutReader:
+    """Builds the session from its lines; first collects the texts of its items and the texts that the person typed."""
 
     def __init__(self, lines: list[JsonLine]) -> None:
+        self.builder = TranscriptBuilder()
         self.fields: dict[str, Any] = {"source": NAME}
-        self.usage = ImportedUsage()
         self.started = 0.0
-        self.item_texts: set[str] = set()
-        self.typed_texts: set[str] = set()
-        self.last_typed_line = self.last_item_line = 0  # numbers of the last lines with each
+        self._item_texts: set[str] = set()
+        self._typed_texts: set[str] = set()
+        self._last_typed_line = self._last_item_line = 0  # numbers of the last lines with each
         self._total: Any = None
         for line in lines:
             kind, payload = _unwrap_line(line)
             if kind == "response_item":
-                self.item_texts |= items.list_texts(payload) | items.list_texts({"content": payload.get("summary")})
-                self.last_item_line = line.number
+                self._item_texts |= items.list_texts(payload) | items.list_texts({"content": payload.get("summary")})
+                self._last_item_line = line.number
             elif kind == "event_msg" and (typed := _get_typed_text(payload)):
-                self.typed_texts.add(typed)
-                self.last_typed_line = line.number
+                self._typed_texts.add(typed)
+                self._last_typed_line = line.number
 
-    def read_meta(self, head: dict[str, Any]) -> None:
+    def _read_meta(self, head: dict[str, Any]) -> None:
         """Reads the first `session_meta` only: an old fork repeats the one of its parent."""
         if "extra" in self.fields:
             return
@@ -113,7 +103,7 @@ class _RolloutFields:
         known = ("id", "session_id", "timestamp", "cwd", "base_instructions", "instructions")
         self.fields["extra"] = to_json({key: value for key, value in head.items() if key not in known and value})
 
-    def add_usage(self, payload: dict[str, Any]) -> None:
+    def _add_usage(self, payload: dict[str, Any]) -> None:
         """Adds the usage of an answer once: events repeat the running total, which restarts with each process."""
         info = as_mapping(payload.get("info"))
         total, last = info.get("total_token_usage"), as_mapping(info.get("last_token_usage"))
@@ -121,7 +111,7 @@ class _RolloutFields:
             return
         self._total = total
         cached = to_count(last.get("cached_input_tokens"))
-        self.usage.add(
+        self.builder.usage.add(
             self.fields.get("model") or "",
             provider=self.fields.get("billing_provider") or "",
             input_tokens=to_count(last.get("input_tokens")) - cached,
@@ -130,6 +120,77 @@ class _RolloutFields:
             output_tokens=last.get("output_tokens"),
             reasoning_tokens=last.get("reasoning_output_tokens"),
         )
+
+    def add_lines(self, lines: list[JsonLine]) -> None:
+        for line in lines:
+            kind, payload = _unwrap_line(line)
+            if not self._add_line(line, kind, payload):
+                self.builder.add_record(kind, line.text)
+
+    def _add_line(self, line: JsonLine, kind: str, payload: dict[str, Any]) -> bool:
+        """Adds one line; returns False if it must be stored as a record too."""
+        native, moment = str(line.number), to_seconds(line.record.get("timestamp")) or self.started
+        if kind == "session_meta":
+            self._read_meta(payload)
+            return False
+        if kind == "turn_context":
+            self.fields["model"] = as_text(payload.get("model")) or self.fields.get("model")
+            self.fields["cwd"] = self.fields.get("cwd") or as_text(payload.get("cwd"))
+            return False
+        if kind == "response_item":
+            if as_mapping(line.record.get("metadata")).get("compaction_output"):
+                return False  # the summary, which `compacted` repeats
+            author = self._choose_role(payload, line.number)
+            if author == "system" and not self.fields.get("cwd") and (hit := _CWD.search(items.get_text(payload))):
+                self.fields["cwd"] = hit[1].strip()
+            return items.add_item(self.builder, payload, native, moment, author=author)
+        if kind == "compacted":
+            return self._add_compaction(payload, native, moment)
+        if kind == "event_msg":
+            return self._add_event(payload, native, moment)
+        return kind == "state"  # a marker without content
+
+    def _choose_role(self, item: dict[str, Any], number: int) -> str:
+        """The role of an item that Codex sent as `user`. Without other signs, a text inside a tag is context."""
+        if item.get("role") != "user":
+            return ""
+        if kinds := items.list_content_kinds(item):
+            return "user" if any(kind.startswith("user.") for kind in kinds) else "system"
+        if items.list_texts(item) & self._typed_texts or any(
+            as_mapping(one).get("type") == "input_image" for one in as_list(item.get("content"))
+        ):
+            return "user"
+        is_open = not self._typed_texts or number > self._last_typed_line  # its event may not be written yet
+        return "user" if is_open and not _CONTEXT.match(items.get_text(item)) else "system"
+
+    def _add_compaction(self, payload: dict[str, Any], native: str, moment: float) -> bool:
+        replacement = payload.get("replacement_history")
+        repeated = {(items.get_role(one), items.get_text(one)) for one in as_list(replacement) if isinstance(one, dict)}
+        self.builder.mark_compacted(lambda message: (message.role, text_of(message)) in repeated)
+        if summary := as_text(payload.get("message")):
+            self.builder.add("system", native, moment, content=summary)
+        return not replacement and bool(summary)
+
+    def _add_event(self, event: dict[str, Any], native: str, moment: float) -> bool:
+        kind = str(event.get("type"))
+        if kind == "token_count":
+            self._add_usage(event)
+        elif kind == "thread_rolled_back":
+            self._roll_back(to_count(event.get("num_turns")))
+        elif (typed := _get_typed_text(event)) and typed not in self._item_texts and int(native) < self._last_item_line:
+            self.builder.add("user", native, moment, content=typed)  # never sent to the model
+            return True
+        failure = event if kind in ("error", "stream_error") else as_mapping(event.get("error"))
+        if why := as_text(failure.get("message")):
+            self.builder.add("system", native, moment, content=why, finish_reason="error")
+            return False
+        return kind in _REPEATED or _get_event_text(event) in self._item_texts
+
+    def _roll_back(self, turns: int) -> None:
+        prompts = [at for at, message in enumerate(self.builder.messages) if message.role == "user" and message.active]
+        if turns and prompts:
+            self.builder.mark_undone(prompts[-min(turns, len(prompts))])
+            self.fields["rewind_count"] = self.fields.get("rewind_count", 0) + 1
 
 
 def _get_event_text(event: dict[str, Any]) -> str:
@@ -143,77 +204,3 @@ def _get_typed_text(event: dict[str, Any]) -> str:
     """The text of an event for a prompt that the person typed; empty for other events."""
     is_typed = event.get("type") == "user_message" or as_mapping(event.get("item")).get("type") == "UserMessage"
     return _get_event_text(event) if is_typed else ""
-
-
-def _add_line(
-    builder: TranscriptBuilder, facts: _RolloutFields, line: JsonLine, kind: str, payload: dict[str, Any]
-) -> bool:
-    """Adds one line; returns False if it must be stored as a record too."""
-    native, moment = str(line.number), to_seconds(line.record.get("timestamp")) or facts.started
-    if kind == "session_meta":
-        facts.read_meta(payload)
-        return False
-    if kind == "turn_context":
-        facts.fields["model"] = as_text(payload.get("model")) or facts.fields.get("model")
-        facts.fields["cwd"] = facts.fields.get("cwd") or as_text(payload.get("cwd"))
-        return False
-    if kind == "response_item":
-        if as_mapping(line.record.get("metadata")).get("compaction_output"):
-            return False  # the summary, which `compacted` repeats
-        author = _choose_role(payload, facts, line.number)
-        if author == "system" and not facts.fields.get("cwd") and (hit := _CWD.search(items.get_text(payload))):
-            facts.fields["cwd"] = hit[1].strip()
-        return items.add_item(builder, payload, native, moment, author=author)
-    if kind == "compacted":
-        return _add_compaction(builder, payload, native, moment)
-    if kind == "event_msg":
-        return _add_event(builder, facts, payload, native, moment)
-    return kind == "state"  # a marker without content
-
-
-def _choose_role(item: dict[str, Any], facts: _RolloutFields, number: int) -> str:
-    """The role of an item that Codex sent as `user`. Without other signs, a text inside a tag is context."""
-    if item.get("role") != "user":
-        return ""
-    if kinds := items.list_content_kinds(item):
-        return "user" if any(kind.startswith("user.") for kind in kinds) else "system"
-    if items.list_texts(item) & facts.typed_texts or any(
-        as_mapping(one).get("type") == "input_image" for one in as_list(item.get("content"))
-    ):
-        return "user"
-    is_open = not facts.typed_texts or number > facts.last_typed_line  # its event may not be written yet
-    return "user" if is_open and not _CONTEXT.match(items.get_text(item)) else "system"
-
-
-def _add_compaction(builder: TranscriptBuilder, payload: dict[str, Any], native: str, moment: float) -> bool:
-    kept = payload.get("replacement_history")
-    repeated = {(items.get_role(one), items.get_text(one)) for one in as_list(kept) if isinstance(one, dict)}
-    builder.mark_compacted(lambda message: (message.role, text_of(message)) in repeated)
-    if summary := as_text(payload.get("message")):
-        builder.add(Message(role="system", native_id=native, timestamp=moment, content=summary))
-    return not kept and bool(summary)
-
-
-def _add_event(
-    builder: TranscriptBuilder, facts: _RolloutFields, event: dict[str, Any], native: str, moment: float
-) -> bool:
-    kind = str(event.get("type"))
-    if kind == "token_count":
-        facts.add_usage(event)
-    elif kind == "thread_rolled_back":
-        _roll_back(builder, facts, to_count(event.get("num_turns")))
-    elif (typed := _get_typed_text(event)) and typed not in facts.item_texts and int(native) < facts.last_item_line:
-        builder.add(Message(role="user", native_id=native, timestamp=moment, content=typed))  # never sent to the model
-        return True
-    failure = event if kind in ("error", "stream_error") else as_mapping(event.get("error"))
-    if why := as_text(failure.get("message")):
-        builder.add(Message(role="system", native_id=native, timestamp=moment, content=why, finish_reason="error"))
-        return False
-    return kind in _REPEATED or _get_event_text(event) in facts.item_texts
-
-
-def _roll_back(builder: TranscriptBuilder, facts: _RolloutFields, turns: int) -> None:
-    prompts = [at for at, message in enumerate(builder.messages) if message.role == "user" and message.active]
-    if turns and prompts:
-        builder.mark_undone(prompts[-min(turns, len(prompts))])
-        facts.fields["rewind_count"] = facts.fields.get("rewind_count", 0) + 1

@@ -11,12 +11,13 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sojourn.importers.opencode import v1, v2
+from sojourn.importers.opencode.messages import add_v1_rows, add_v2_rows
 from sojourn.importers.opencode.rows import MessageRow, SessionBuilder, SessionRow
-from sojourn.importers.sqlite_reader import ForeignDb, list_columns, list_tables
+from sojourn.importers.sqlite_reader import ForeignDb, list_columns, list_tables, query_rows
 from sojourn.importers.transcript_builder import to_seconds
 from sojourn.text.escape import from_bytes, to_bytes
 
@@ -26,38 +27,26 @@ _SESSION_TABLES = ("session_v2", "session")
 _MESSAGE_TABLES = ("message", "session_message")
 
 
-class OpencodeDatabase:
-    """One database file, readable while opencode runs."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._db = ForeignDb(path, text_factory=from_bytes)
-
-    def close(self) -> None:
-        self._db.close()
-
-    def sessions(self) -> list[tuple[SessionRow, str]]:
-        """Each session with its fingerprint; reads only indexes and a few columns."""
-        return self._db.query(lambda db: list(_list_sessions(db)))
-
-    def read_session(self, native: str) -> SessionBuilder | None:
-        return self._db.query(lambda db: _read_session(db, native))
+def open_database(path: Path) -> ForeignDb:
+    return ForeignDb(path, text_factory=from_bytes)
 
 
-def _list_sessions(db: sqlite3.Connection) -> Iterator[tuple[SessionRow, str]]:
+def list_sessions(db: sqlite3.Connection) -> list[SessionRow]:
+    """All sessions with their fingerprints; reads only indexes and a few columns."""
     counts = {table: _count_messages(db, table) for table in _MESSAGE_TABLES}
-    seen: set[str] = set()
+    found: dict[str, SessionRow] = {}
     for table in _SESSION_TABLES:
         has = list_columns(db, table)
         if not has >= _NEEDED:
             continue
         head = ", ".join(name for name in _HEAD if name in has)
-        for values in _query_rows(db, f"SELECT {head} FROM {table} ORDER BY time_created, id"):
+        for values in query_rows(db, f"SELECT {head} FROM {table} ORDER BY time_created, id"):
             row = SessionRow(id=str(values["id"]), values=values)
-            if row.id not in seen:
-                seen.add(row.id)
+            if row.id not in found:
                 counted = [counts[name].get(row.id) for name in _MESSAGE_TABLES]
-                yield row, _hash_facts(*values.values(), *counted, row.is_settled())
+                fingerprint = _hash_facts(*values.values(), *counted, row.is_settled())
+                found[row.id] = replace(row, fingerprint=fingerprint)
+    return list(found.values())
 
 
 def _hash_facts(*facts: Any) -> str:
@@ -72,44 +61,37 @@ def _count_messages(db: sqlite3.Connection, table: str) -> dict[str, tuple[int, 
     return {str(row[0]): (row[1], row[2]) for row in rows}
 
 
-def _query_rows(db: sqlite3.Connection, query: str, *values: Any) -> Iterator[dict[str, Any]]:
-    cursor = db.execute(query, values)
-    names = [str(column[0]) for column in cursor.description]
-    for row in cursor:
-        yield dict(zip(names, row, strict=True))
-
-
-def _read_session(db: sqlite3.Connection, native: str) -> SessionBuilder | None:
-    there = list_tables(db)
+def read_session(db: sqlite3.Connection, native: str) -> SessionBuilder | None:
+    tables = list_tables(db)
     found = [
         values
         for table in _SESSION_TABLES
         if list_columns(db, table) >= _NEEDED
-        for values in _query_rows(db, f"SELECT * FROM {table} WHERE id = ?", native)
+        for values in query_rows(db, f"SELECT * FROM {table} WHERE id = ?", native)
     ]
     if not found:
         return None
-    into = SessionBuilder(SessionRow(id=native, values=found[0] | {"worktree": _find_worktree(db, found[0], there)}))
-    newer = list(_read_v2_rows(db, native)) if "session_message" in there else []
-    older = list(_read_v1_rows(db, native)) if {"message", "part"} <= there else []
+    into = SessionBuilder(SessionRow(id=native, values=found[0] | {"worktree": _find_worktree(db, found[0], tables)}))
+    newer = list(_read_v2_rows(db, native)) if "session_message" in tables else []
+    older = list(_read_v1_rows(db, native)) if {"message", "part"} <= tables else []
     if newer:
         copied, until = {row.id for row in newer}, max(to_seconds(row.created) for row in newer)
         older = [row for row in older if row.id not in copied and to_seconds(row.created) > until]
-    v2.add_rows(into, newer)
-    v1.add_rows(into, older)
+    add_v2_rows(into, newer)
+    add_v1_rows(into, older)
     return into
 
 
-def _find_worktree(db: sqlite3.Connection, session: dict[str, Any], there: set[str]) -> Any:
-    if "project" not in there or not session.get("project_id"):
+def _find_worktree(db: sqlite3.Connection, session: dict[str, Any], tables: set[str]) -> Any:
+    if "project" not in tables or not session.get("project_id"):
         return None
-    rows = _query_rows(db, "SELECT * FROM project WHERE id = ?", session["project_id"])
+    rows = query_rows(db, "SELECT * FROM project WHERE id = ?", session["project_id"])
     return next((row.get("worktree") for row in rows if row.get("vcs")), None)
 
 
 def _read_v2_rows(db: sqlite3.Connection, native: str) -> Iterator[MessageRow]:
     query = "SELECT id, type, time_created, data FROM session_message WHERE session_id = ? ORDER BY seq, id"
-    for row in _query_rows(db, query, native):
+    for row in query_rows(db, query, native):
         yield MessageRow(id=str(row["id"]), kind=str(row["type"]), created=row["time_created"], data=str(row["data"]))
 
 
@@ -117,11 +99,11 @@ def _read_v1_rows(db: sqlite3.Connection, native: str) -> Iterator[MessageRow]:
     parts: dict[str, list[tuple[str, str]]] = {}
     key = "session_id = ?" if "session_id" in list_columns(db, "part") else "message_id IN (%s)"
     inner = "SELECT id FROM message WHERE session_id = ?"
-    for row in _query_rows(
+    for row in query_rows(
         db, f"SELECT id, message_id, data FROM part WHERE {key.replace('%s', inner)} ORDER BY id", native
     ):
         parts.setdefault(str(row["message_id"]), []).append((str(row["id"]), str(row["data"])))
     query = "SELECT id, time_created, data FROM message WHERE session_id = ? ORDER BY time_created, id"
-    for row in _query_rows(db, query, native):
+    for row in query_rows(db, query, native):
         own = str(row["id"])
         yield MessageRow(id=own, created=row["time_created"], data=str(row["data"]), parts=tuple(parts.get(own, ())))

@@ -15,7 +15,7 @@ from typing import Any
 
 from sojourn.core.errors import SourceUnreadable
 from sojourn.importers.jsonl import parse_object
-from sojourn.importers.opencode import v1
+from sojourn.importers.opencode.messages import add_v1_rows
 from sojourn.importers.opencode.rows import MessageRow, SessionBuilder, SessionRow
 from sojourn.importers.transcript_builder import as_mapping, to_seconds
 from sojourn.text.escape import from_bytes
@@ -58,7 +58,7 @@ class FileTree:
     def read_session(self, path: Path) -> SessionBuilder:
         session = self.read_head(path)
         into = SessionBuilder(session)
-        v1.add_rows(into, sorted(self._read_rows(session.id), key=lambda row: (row.created, row.id)))
+        add_v1_rows(into, sorted(self._read_rows(session.id), key=lambda row: (row.created, row.id)))
         return into
 
     def _read_rows(self, native: str) -> Iterator[MessageRow]:

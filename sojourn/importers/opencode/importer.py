@@ -9,37 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 from sojourn.core.errors import SourceUnreadable
-from sojourn.importers.opencode.database import OpencodeDatabase
+from sojourn.importers.opencode.database import list_sessions, open_database, read_session
 from sojourn.importers.opencode.files_v0 import FileTree
 from sojourn.importers.opencode.rows import NAME, SessionRow
-from sojourn.importers.transcript_builder import to_seconds
 from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
 from sojourn.ports.plugin import Plugin
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _KnownSession:
-    """A listed session."""
-
-    fingerprint: str = ""
-    began: float = 0.0
-    is_child: bool = False
-    version: str = ""
-    problem: str = ""
-
-
-def _to_known_session(row: SessionRow, mark: str) -> _KnownSession:
-    values = row.values
-    return _KnownSession(
-        fingerprint=mark,
-        began=to_seconds(values.get("time_created")),
-        is_child=bool(values.get("parent_id")),
-        version=str(values.get("version") or ""),
-    )
 
 
 class OpencodeReader:
@@ -48,7 +26,7 @@ class OpencodeReader:
     def __init__(self, home: Path) -> None:
         folder = home if home.is_dir() else home.parent
         paths = [home] if home.is_file() else sorted(folder.glob("opencode*.db"), key=lambda path: len(path.name))
-        self.databases = [OpencodeDatabase(path) for path in paths]
+        self.databases = [open_database(path) for path in paths]
         self._home, self._tree, self._is_folder = folder, FileTree(folder / "storage"), home.is_dir()
 
     def close(self) -> None:
@@ -56,44 +34,43 @@ class OpencodeReader:
             database.close()
 
     def size(self) -> int:
-        kept = sum(database.path.stat().st_size for database in self.databases)
-        return kept + (self._tree.size() if self._is_folder else 0)
+        size = sum(database.path.stat().st_size for database in self.databases)
+        return size + (self._tree.size() if self._is_folder else 0)
 
-    def list_known_sessions(self) -> dict[str, _KnownSession]:
+    def list_sessions(self) -> list[SessionRow]:
         """All sessions, oldest first, and children last; an unreadable database or file is listed with its problem."""
-        found: dict[str, _KnownSession] = {}
+        found: dict[str, SessionRow] = {}
         for database in self.databases:
             try:
-                rows = database.sessions()
+                rows = database.query(list_sessions)
             except SourceUnreadable as error:
-                found[database.path.name] = _KnownSession(problem=str(error))
-                continue
-            for row, mark in rows:
-                found.setdefault(row.id, _to_known_session(row, mark))
+                rows = [SessionRow(id=database.path.name, problem=str(error))]
+            for row in rows:
+                found.setdefault(row.id, row)
         if self._is_folder:
             self._add_files(found)
-        return dict(sorted(found.items(), key=lambda item: (item[1].is_child, item[1].began, item[0])))
+        return sorted(found.values(), key=lambda row: (bool(row.values.get("parent_id")), row.began, row.id))
 
-    def _add_files(self, found: dict[str, _KnownSession]) -> None:
+    def _add_files(self, found: dict[str, SessionRow]) -> None:
         for native, path in self._tree.files.items():
             if native not in found:
                 try:
-                    found[native] = _to_known_session(self._tree.read_head(path), self._tree.fingerprint(path))
+                    found[native] = replace(self._tree.read_head(path), fingerprint=self._tree.fingerprint(path))
                 except (SourceUnreadable, OSError) as error:
-                    found[native] = _KnownSession(problem=str(error))
+                    found[native] = SessionRow(id=native, problem=str(error))
         for path in sorted(self._home.glob("project/*/storage/session/info/*.json")):
             why = f"{path} was written by an opencode older than 0.6; start a newer opencode once to convert it"
-            found.setdefault(path.stem, _KnownSession(problem=why))
+            found.setdefault(path.stem, SessionRow(id=path.stem, problem=why))
 
     def sessions(self) -> Iterator[SessionEntry]:
-        for native, one in self.list_known_sessions().items():
-            yield SessionEntry(native_id=native, fingerprint=one.fingerprint, problem=one.problem)
+        for row in self.list_sessions():
+            yield SessionEntry(native_id=row.id, fingerprint=row.fingerprint, problem=row.problem)
 
     def read(self, native_id: str) -> Transcript:
         gone = SourceUnreadable(f"Session {native_id} is gone from the history.", hint="It was deleted meanwhile.")
         for database in self.databases:
             try:
-                found = database.read_session(native_id)
+                found = database.query(lambda db: read_session(db, native_id))
             except SourceUnreadable as error:
                 gone = error  # another database or file may have it
                 continue
@@ -123,12 +100,12 @@ class OpencodeImporter:
     def _inspect(self, home: Path) -> FoundHistory | None:
         try:
             with self.open(home) as reader:
-                known, size = reader.list_known_sessions(), reader.size()
+                known, size = reader.list_sessions(), reader.size()
         except OSError as error:
             return FoundHistory(
                 source=self.name, home=home, problem=f"{home} cannot be read: {error.strerror or error}."
             )
-        problems = [one.problem for one in known.values() if one.problem]
+        problems = [row.problem for row in known if row.problem]
         if not known or (home.is_file() and problems and not home.name.startswith(NAME)):
             return None
         return FoundHistory(
@@ -136,7 +113,7 @@ class OpencodeImporter:
             home=home,
             sessions=len(known),
             bytes=size,
-            version=max(known.values(), key=lambda one: one.began).version,
+            version=str(max(known, key=lambda row: row.began).values.get("version") or ""),
             problem=problems[0] if len(problems) == len(known) else "",
         )
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from sojourn.core.messages import Message, ToolCall
+from sojourn.core.messages import ToolCall
 from sojourn.importers.jsonl import parse_object
 from sojourn.importers.transcript_builder import (
     TranscriptBuilder,
@@ -30,7 +30,6 @@ from sojourn.importers.transcript_builder import (
     to_seconds,
     to_text_part,
 )
-from sojourn.importers.usage import ImportedUsage
 from sojourn.ports.importer import Transcript
 
 NAME = "opencode"
@@ -55,6 +54,12 @@ class SessionRow:
 
     id: str
     values: dict[str, Any] = field(default_factory=dict)
+    fingerprint: str = ""
+    problem: str = ""  # why it cannot be read
+
+    @property
+    def began(self) -> float:
+        return to_seconds(self.values.get("time_created"))
 
     @property
     def updated(self) -> float:
@@ -70,8 +75,7 @@ class SessionBuilder:
 
     def __init__(self, session: SessionRow) -> None:
         self.session = session
-        self.builder = TranscriptBuilder(to_seconds(session.values.get("time_created")))
-        self.usage = ImportedUsage()
+        self.builder = TranscriptBuilder(session.began)
         self.model = self.provider = ""
 
     def parse_row(self, text: str, kind: str, own: str) -> dict[str, Any] | None:
@@ -96,7 +100,7 @@ class SessionBuilder:
         tokens, cost = as_mapping(data.get("tokens")), data.get("cost")
         cache = as_mapping(tokens.get("cache"))
         if any(tokens.get(name) for name in ("input", "output")):
-            self.usage.add(
+            self.builder.usage.add(
                 self.model,
                 provider=self.provider,
                 cost=float(cost) if isinstance(cost, int | float) else None,
@@ -113,25 +117,22 @@ class SessionBuilder:
         failed = get_error_text(data.get("error"))
         finish = as_text(data.get("finish")) or ("error" if failed else None)
         if not parts and failed:
-            nobody = Message(role="system", content=failed, native_id=row.id, timestamp=moment, finish_reason=finish)
-            self.builder.add(replace(nobody, extra=extra))
+            self.builder.add("system", row.id, moment, content=failed, finish_reason=finish, extra=extra)
             return
         for step in _split_steps(parts):
-            said = [part for part in step if part["type"] == "text"]
+            texts = [text for part in step if part["type"] == "text" and (text := as_text(part.get("text")))]
             reasoning = [part for part in step if part["type"] == "reasoning"]
             tools = [part for part in step if part["type"] == "tool"]
             self.builder.add(
-                Message(
-                    role="assistant",
-                    native_id=row.id,
-                    timestamp=moment,
-                    extra=extra,
-                    finish_reason=finish,
-                    **_to_text_content(said),
-                    reasoning=join_lines(part.get("text") for part in reasoning),
-                    reasoning_details=to_json(reasoning) if any(part.get("metadata") for part in reasoning) else None,
-                ),
-                [_to_tool_call(part) for part in tools],
+                "assistant",
+                row.id,
+                moment,
+                calls=[_to_tool_call(part) for part in tools],
+                extra=extra,
+                finish_reason=finish,
+                **to_content([to_text_part(text) for text in texts]),
+                reasoning=join_lines(part.get("text") for part in reasoning),
+                reasoning_details=to_json(reasoning) if any(part.get("metadata") for part in reasoning) else None,
             )
             extra = None
             for part in tools:
@@ -143,14 +144,12 @@ class SessionBuilder:
             return  # the call has no result
         times = as_mapping(state.get("time")) or as_mapping(part.get("time"))
         self.builder.add(
-            Message(
-                role="tool",
-                native_id=f"{row.id}:{get_call_id(part)}",
-                tool_call_id=get_call_id(part),
-                timestamp=to_seconds(times.get("end") or times.get("completed")),
-                **to_content(_to_output_parts(state)),
-                extra=to_extra(state | {"is_error": state["status"] == "error" or None}, _STATE),
-            )
+            "tool",
+            f"{row.id}:{get_call_id(part)}",
+            to_seconds(times.get("end") or times.get("completed")),
+            tool_call_id=get_call_id(part),
+            **to_content(_to_output_parts(state)),
+            extra=to_extra(state | {"is_error": state["status"] == "error" or None}, _STATE),
         )
 
     def build(self) -> Transcript:
@@ -169,18 +168,11 @@ class SessionBuilder:
             "git_repo_root": as_text(values.get("worktree")),
             "model": self.model or as_text(model.get("id")),
             "billing_provider": self.provider or None,
-            "started_at": to_seconds(values.get("time_created")),
+            "started_at": self.session.began,
             "archived": int(bool(values.get("time_archived"))),
             "extra": to_json({name: values[name] for name in known if values.get(name)}),
-            **self.usage.fields(),
         }
-        return Transcript(
-            native_id=self.session.id,
-            fields=fields,
-            messages=self.builder.messages,
-            records=self.builder.records,
-            warnings=tuple(self.builder.warnings),
-        )
+        return self.builder.build(self.session.id, fields)
 
     def _apply_revert(self, revert: dict[str, Any]) -> None:
         """Marks messages as undone that the person reverted; opencode deletes them with the next prompt."""
@@ -212,11 +204,6 @@ def _split_steps(parts: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         yield step
 
 
-def _to_text_content(said: list[dict[str, Any]]) -> dict[str, Any]:
-    spoken = [{"type": "text", "text": text} for part in said if (text := as_text(part.get("text")))]
-    return to_content(spoken)
-
-
 def get_call_id(part: dict[str, Any]) -> str:
     """The id of a call: `callID` in 1.x, `id` in 2.x."""
     return str(part.get("callID") or part.get("id") or "")
@@ -240,7 +227,7 @@ def _to_output_parts(state: dict[str, Any]) -> list[Any]:
     if state.get("status") == "error":
         return [to_text_part(get_error_text(state.get("error")))]
     data = state.get("structured")
-    return [{"type": "text", "text": as_text(as_mapping(data).get("content")) or (to_json(data) if data else "")}]
+    return [to_text_part(as_text(as_mapping(data).get("content")) or (to_json(data) if data else ""))]
 
 
 def get_error_text(error: Any) -> str:

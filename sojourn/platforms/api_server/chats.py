@@ -100,7 +100,6 @@ class ReplyFinder:
 
     async def session(self, chat: str, thread: str | None, sender: Sender) -> SessionId | None:
         """The session bound to a chat."""
-        binding = await self._store.binding(
-            conversation_key(self._settings, place_from_room(NAME, chat, thread), sender)
-        )
+        key = conversation_key(self._settings, place_from_room(NAME, chat, thread), sender)
+        binding = await self._store.binding(key)
         return binding.session if binding else None

@@ -9,27 +9,20 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 
 from sojourn.core.places import Sender
+from sojourn.platforms import rooms_api
 from sojourn.platforms.api_server import NAME, ApiServerSettings
 from sojourn.platforms.api_server.chats import Chats, Replies, ReplyFinder
 from sojourn.platforms.rooms import parse_room_name
 from sojourn.platforms.rooms_adapter import AGENT_SENDER
-from sojourn.platforms.rooms_api import ButtonPressBody, RoomMessageBody, is_in, to_json, to_sse_frames
 from sojourn.ports.app import PluginContext
 
 Chat = Annotated[str, Path(max_length=300, description="A name of your choice; one for several people starts with #.")]
-Number = Annotated[int, Path(ge=1, le=10**12, description="The message's number in the chat.")]
-After = Annotated[int, Query(ge=0, le=10**12, description="Only messages with a higher number.")]
-Thread = Annotated[str | None, Query(max_length=20, description="Only this thread; empty: only the chat itself.")]
 Wait = Annotated[float, Query(ge=0, le=86_400, description="Seconds to wait for the answer; 0: do not wait.")]
 Who = Annotated[str, Query(min_length=1, max_length=100, description="Whose conversation, where several write.")]
 Idempotency = Annotated[
     str, Header(max_length=200, pattern=r"^[!-~]*$", description="A message with the same key is posted once.")
 ]
-_FAULTS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "The chat name is not valid."},
-    404: {"description": "The thread, message or button does not exist."},
-    503: {"description": "No gateway serves this platform."},
-}
+_FAULTS = rooms_api.FAULTS | {503: {"description": "No gateway serves this platform."}}
 
 
 class ThreadBody(BaseModel):
@@ -52,11 +45,11 @@ def _add_write_routes(api: APIRouter, app: PluginContext) -> None:
     async def to_reply(message: Any, wait: float) -> dict[str, Any]:
         finder = app.shared(ReplyFinder)
         replies = await finder.wait(message, min(wait, settings.longest_wait)) if wait else await finder.find(message)
-        return {"message": to_json(message), **_to_json(replies)}
+        return {"message": rooms_api.to_json(message), **_to_json(replies)}
 
     @api.post("/chats/{chat}/messages", status_code=201, summary="Post a message", responses=_FAULTS)
     async def say(
-        chat: Chat, body: RoomMessageBody, wait: Wait = 0, idempotency_key: Idempotency = ""
+        chat: Chat, body: rooms_api.RoomMessageBody, wait: Wait = 0, idempotency_key: Idempotency = ""
     ) -> dict[str, Any]:
         """The message is stored when this answers. With `wait`, the response has the replies that came in time:
         `status` is `done`, `asked` (press a button) or `running` (read again later)."""
@@ -66,11 +59,11 @@ def _add_write_routes(api: APIRouter, app: PluginContext) -> None:
         return await to_reply(message, wait)
 
     @api.get("/chats/{chat}/messages/{n}", summary="A message and its replies", responses=_FAULTS)
-    async def one(chat: Chat, n: Number, wait: Wait = 0) -> dict[str, Any]:
+    async def one(chat: Chat, n: rooms_api.Number, wait: Wait = 0) -> dict[str, Any]:
         return await to_reply(await app.shared(Chats).get(chat, n), wait)
 
     @api.post("/chats/{chat}/messages/{n}/press", status_code=201, summary="Press a button", responses=_FAULTS)
-    async def press(chat: Chat, n: Number, body: ButtonPressBody, wait: Wait = 0) -> dict[str, Any]:
+    async def press(chat: Chat, n: rooms_api.Number, body: rooms_api.ButtonPressBody, wait: Wait = 0) -> dict[str, Any]:
         """Answers a question of a turn; with `wait`, the response has the next replies of that turn."""
         await app.shared(ReplyFinder).require_gateway()
         by = Sender(id=body.sender, name=body.name)
@@ -100,17 +93,15 @@ def _add_read_routes(api: APIRouter, app: PluginContext) -> None:
 
     @api.get("/chats/{chat}/messages", summary="Read a chat", responses=_FAULTS)
     async def read(
-        chat: Chat, after: After = 0, thread: Thread = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+        chat: Chat, after: rooms_api.After = 0, thread: rooms_api.Thread = None, limit: rooms_api.Limit = 100
     ) -> dict[str, Any]:
-        messages = await app.shared(Chats).read(chat, after=after, limit=limit)
-        return {"messages": [to_json(one) for one in messages if is_in(one, thread)]}
+        return await rooms_api.read_room(app.shared(Chats), chat, after, thread, limit)
 
     @api.get("/chats/{chat}/events", summary="Follow a chat", responses=_FAULTS)
-    async def follow(chat: Chat, after: After = 0, thread: Thread = None) -> StreamingResponse:
+    async def follow(chat: Chat, after: rooms_api.After = 0, thread: rooms_api.Thread = None) -> StreamingResponse:
         """Events called `message`; an edited message comes again with the same number."""
-        messages = app.shared(Chats).watch(parse_room_name(chat), after=after)
-        return StreamingResponse(to_sse_frames(messages, thread), media_type="text/event-stream")
+        return rooms_api.follow_room(app.shared(Chats), chat, after, thread)
 
 
 def _to_json(replies: Replies) -> dict[str, Any]:
-    return {"status": replies.status, "replies": [to_json(one) for one in replies.messages]}
+    return {"status": replies.status, "replies": [rooms_api.to_json(one) for one in replies.messages]}

@@ -23,6 +23,6 @@ class DiscordSettings:
 plugin = Plugin(
     name=NAME,
     summary="Talk to a Discord bot; hand-offs open a thread in a channel.",
-    platforms={NAME: "sojourn.platforms.discord.adapter:build_adapter"},
+    platforms={NAME: "sojourn.platforms.discord.adapter:Discord"},
     settings=DiscordSettings,
 )

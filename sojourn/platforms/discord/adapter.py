@@ -7,7 +7,7 @@ import binascii
 import secrets
 from base64 import b64decode
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from io import BytesIO
 from typing import Final
@@ -18,12 +18,12 @@ from sojourn.core.errors import NoThreadHere, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore, ReceivedCursor
 from sojourn.platforms.discord import NAME, DiscordSettings
-from sojourn.platforms.discord.errors import translate_errors, translate_listen_errors
+from sojourn.platforms.discord.errors import translate_errors
 from sojourn.platforms.discord.gateway_client import GatewayClient, current_snowflake, fetch_missed
 from sojourn.platforms.discord.messages import place_from_channel, place_from_name, to_button_press, to_inbound
+from sojourn.platforms.refusals import refusals_as_outage
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
-from sojourn.ports.store import RecordStore
 
 _MAX_CHARS, _MAX_NAME_CHARS = 2000, 100
 _ARCHIVE_AFTER_MINUTES: Final = 1440  # minutes of silence until a thread is archived
@@ -34,9 +34,10 @@ class Discord:
 
     info = PlatformInfo(name=NAME, label="Discord", max_chars=_MAX_CHARS)
 
-    def __init__(self, settings: DiscordSettings, store: RecordStore) -> None:
-        self._settings, self._open_lock = settings, asyncio.Lock()
-        self._cursors = CursorStore(store, NAME, self.account)
+    def __init__(self, app: PluginContext) -> None:
+        self._settings: DiscordSettings = app.configured(NAME)
+        self._cursors = CursorStore(app.store, NAME, self.account)
+        self._open_lock = asyncio.Lock()
         self._client: GatewayClient | None = None
 
     @property
@@ -50,27 +51,26 @@ class Discord:
         return sha256(token.encode()).hexdigest()[:12]
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        async with translate_listen_errors():
-            client = await self._open()
-        cursors, before = self._cursors, await self._cursors.load_cursor()
-        cursor = before or await cursors.start(current_snowflake())
-        async with translate_listen_errors(), client.open_gateway():
-            if before is not None and not client.is_backfilled:
-                for message in await fetch_missed(client, cursor):
-                    if (inbound := await to_inbound(message, client)) is not None:
+        async with refusals_as_outage(), self._use_client() as client:
+            cursors, before = self._cursors, await self._cursors.load_cursor()
+            cursor = before or await cursors.start(current_snowflake())
+            async with client.open_gateway():
+                if before is not None and not client.is_backfilled:
+                    for message in await fetch_missed(client, cursor):
+                        if (inbound := await to_inbound(message, client)) is not None:
+                            yield inbound
+                            cursor = await cursors.save_cursor(_advance_cursor(cursor, inbound))
+                client.is_backfilled = True
+                while True:
+                    event = await client.next_event()
+                    if isinstance(event, discord.Interaction):
+                        if (press := await to_button_press(event, client)) is not None:
+                            yield press
+                        await client.acknowledge_press(event)
+                    elif not cursor.contains(str(event.id)) and (inbound := await to_inbound(event, client)):
                         yield inbound
                         cursor = await cursors.save_cursor(_advance_cursor(cursor, inbound))
-            client.is_backfilled = True
-            while True:
-                event = await client.next_event()
-                if isinstance(event, discord.Interaction):
-                    if (press := await to_button_press(event, client)) is not None:
-                        yield press
-                    await client.acknowledge_press(event)
-                elif not cursor.contains(str(event.id)) and (inbound := await to_inbound(event, client)) is not None:
-                    yield inbound
-                    cursor = await cursors.save_cursor(_advance_cursor(cursor, inbound))
-                client.mark_stored()
+                    client.mark_stored()
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         return await self.ask(place, text, (), plain=plain, reply_to=reply_to)
@@ -78,8 +78,7 @@ class Discord:
     async def ask(
         self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
     ) -> Sent:
-        channel = await self._channel(place)
-        async with translate_errors(), asyncio.timeout(self._settings.answer_seconds):
+        async with self._use_channel(place) as channel, asyncio.timeout(self._settings.answer_seconds):
             message = await channel.send(
                 _escape_if_plain(text, plain),
                 nonce=secrets.randbits(62),  # deduplicates a retry of the library
@@ -89,34 +88,28 @@ class Discord:
         return Sent(place=place, id=str(message.id))
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
-        channel = await self._channel(sent.place)
-        async with translate_errors(), asyncio.timeout(self._settings.answer_seconds):
+        async with self._use_channel(sent.place) as channel, asyncio.timeout(self._settings.answer_seconds):
             await channel.get_partial_message(_parse_id(sent.id)).edit(content=_escape_if_plain(text, plain), view=None)
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
-        channel = await self._channel(place)
-        async with translate_errors():
+        async with self._use_channel(place) as channel:
             message = await channel.send(caption, file=discord.File(BytesIO(file.data), filename=file.name))
         return Sent(place=place, id=str(message.id))
 
     async def typing(self, place: Place) -> None:
-        channel = await self._channel(place)
-        async with translate_errors():
+        async with self._use_channel(place) as channel:
             await channel.typing()
 
     async def react(self, sent: Sent, sign: str) -> None:
-        channel = await self._channel(sent.place)
-        async with translate_errors():
+        async with self._use_channel(sent.place) as channel:
             await channel.get_partial_message(_parse_id(sent.id)).add_reaction(sign)
 
     async def create_handoff_thread(self, parent: Place, name: str) -> Place:
         name = name.strip()[:_MAX_NAME_CHARS] or "Sojourn"
-        async with translate_errors():
-            client = await self._open()
+        id = _parse_id(parent.chat)
+        async with self._use_client() as client:
             try:
-                channel = client.get_channel(_parse_id(parent.chat)) or await client.fetch_channel(
-                    _parse_id(parent.chat)
-                )
+                channel = client.get_channel(id) or await client.fetch_channel(id)
                 if isinstance(channel, discord.Thread):
                     channel = channel.parent or await client.fetch_channel(channel.parent_id)
                 return place_from_channel(await _create_thread(channel, name))
@@ -140,7 +133,7 @@ class Discord:
             if self._client is None:
                 client = GatewayClient(self._settings.base_url)
                 try:
-                    async with translate_errors(), asyncio.timeout(self._settings.answer_seconds):
+                    async with asyncio.timeout(self._settings.answer_seconds):
                         await client.login(self._settings.token.reveal())
                 except BaseException:
                     await client.http.close()
@@ -148,12 +141,16 @@ class Discord:
                 self._client = client
         return self._client
 
-    async def _channel(self, place: Place) -> discord.PartialMessageable:
-        return (await self._open()).get_partial_messageable(_parse_id(place.chat))
+    @asynccontextmanager
+    async def _use_client(self) -> AsyncGenerator[GatewayClient, None]:
+        """Yields the logged-in client, and translates the errors of its calls."""
+        async with translate_errors():
+            yield await self._open()
 
-
-def build_adapter(app: PluginContext) -> Discord:
-    return Discord(app.configured(NAME), app.store)
+    @asynccontextmanager
+    async def _use_channel(self, place: Place) -> AsyncGenerator[discord.PartialMessageable, None]:
+        async with self._use_client() as client:
+            yield client.get_partial_messageable(_parse_id(place.chat))
 
 
 def _advance_cursor(cursor: ReceivedCursor, inbound: Inbound) -> ReceivedCursor:
@@ -174,9 +171,8 @@ def _build_view(buttons: Sequence[Button]) -> discord.ui.View:
 async def _create_thread(channel: object, name: str) -> discord.Thread:
     """Creates a thread in a text channel; where that is refused, on a message of its own."""
     if isinstance(channel, discord.ForumChannel):
-        return (
-            await channel.create_thread(name=name, content=name, auto_archive_duration=_ARCHIVE_AFTER_MINUTES)
-        ).thread
+        post = await channel.create_thread(name=name, content=name, auto_archive_duration=_ARCHIVE_AFTER_MINUTES)
+        return post.thread
     if not isinstance(channel, discord.TextChannel):
         kind = str(getattr(channel, "type", "such")).replace("_", " ")
         why, hint = f"A {kind} channel of Discord has no threads.", "Name a text channel."
@@ -211,6 +207,5 @@ def _parse_id(id: str) -> int:
 def _reply_reference(place: Place, to: str) -> discord.MessageReference | None:
     if not to:
         return None
-    return discord.MessageReference(
-        message_id=_parse_id(to), channel_id=_parse_id(place.chat), fail_if_not_exists=False
-    )
+    message, channel = _parse_id(to), _parse_id(place.chat)
+    return discord.MessageReference(message_id=message, channel_id=channel, fail_if_not_exists=False)

@@ -71,13 +71,3 @@ async def translate_errors() -> AsyncIterator[None]:
         yield
     except (DiscordException, ReconnectWebSocket, aiohttp.ClientError, OSError, TimeoutError) as error:
         raise translate_error(error) from error
-
-
-@asynccontextmanager
-async def translate_listen_errors() -> AsyncIterator[None]:
-    """Translates errors while listening: a refusal there means the connection is down."""
-    try:
-        async with translate_errors():
-            yield
-    except SendRefused as error:
-        raise PlatformDown(str(error), hint=error.hint) from error

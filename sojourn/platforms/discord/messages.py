@@ -53,9 +53,7 @@ async def to_inbound(message: discord.Message, client: discord.Client) -> Inboun
     if not text and not files:
         return None
     channel: object = message.channel
-    if isinstance(
-        channel, discord.PartialMessageable
-    ):  # unknown yet; its session key depends on whether it is a thread
+    if isinstance(channel, discord.PartialMessageable):  # its session key depends on whether it is a thread
         channel = await client.fetch_channel(message.channel.id)
     replied_to = message.reference.message_id if message.reference else None
     return Inbound(

@@ -32,9 +32,8 @@ class EmailSettings:
     def __post_init__(self) -> None:
         for name in ("imap_security", "smtp_security"):
             if getattr(self, name) not in SECURITY:
-                raise BadConfig(
-                    f"[plugins.email] {name} is {getattr(self, name)!r}.", hint=f"It is one of: {', '.join(SECURITY)}."
-                )
+                hint = f"It is one of: {', '.join(SECURITY)}."
+                raise BadConfig(f"[plugins.email] {name} is {getattr(self, name)!r}.", hint=hint)
         if "@" not in self.address:
             raise BadConfig(f"[plugins.email] address is {self.address!r}.", hint="It looks like agent@example.org.")
 

@@ -42,11 +42,11 @@ from sojourn.platforms.email.mail import (
     place_from_address,
     to_inbound,
 )
+from sojourn.platforms.refusals import check_length
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
 
 T = TypeVar("T")
-_MAX_CHARS = 50_000
 _TIMEOUT_SECONDS = 30
 _MAX_IDLE_SECONDS = 28 * 60  # seconds, RFC 2177
 _MAX_LOOKUPS = 5  # of the newest candidates
@@ -61,7 +61,7 @@ _BOXES: Mapping[str, Callable[..., BaseMailBox]] = {
 class Email:
     """One mailbox."""
 
-    info = PlatformInfo(name=NAME, label="E-mail", max_chars=_MAX_CHARS)
+    info = PlatformInfo(name=NAME, label="E-mail", max_chars=50_000)
 
     def __init__(self, app: PluginContext) -> None:
         self._settings: EmailSettings = app.configured(NAME)
@@ -141,8 +141,7 @@ class Email:
     async def _post(
         self, place: Place, text: str, *, plain: bool, reply_to: str = "", files: tuple[File, ...] = ()
     ) -> Sent:
-        if len(text) > _MAX_CHARS:
-            raise SendRefused(f"{len(text):,} characters are too many for one mail.", kind="too_long")
+        check_length(text, self.info)
         answered = await self._find_answered(place, reply_to)
         mail = build_mail(self._settings, place, text, plain=plain, answered=answered, files=files)
         await self._deliver(mail)
@@ -170,9 +169,7 @@ class Email:
         box = self._open()
         try:
             found = (_fetch(box, uid) for uid in sorted(box.uids(wanted), key=int, reverse=True)[:_MAX_LOOKUPS])
-            return next(
-                (one for one in found if one is not None and (reply_to or find_thread(one) == place.thread)), None
-            )
+            return next((one for one in found if one and (reply_to or find_thread(one) == place.thread)), None)
         finally:
             _disconnect(box)
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.message import EmailMessage
 from email.utils import format_datetime, formataddr, localtime, make_msgid
-from html.parser import HTMLParser
 
+from html_to_markdown import ConversionError, ConversionOptions, PreprocessingOptions, convert
 from imap_tools import MailMessage
 
 from sojourn.core.places import Place, Sender
@@ -18,9 +18,8 @@ from sojourn.ports.platform import File, Inbound
 
 NAME = "email"
 _ID = re.compile(r"<([^<>\s]+)>")
-_THREAD = re.compile(
-    r"sojourn-thread\.[0-9a-f]+@\S+"
-)  # of threads that we started; all other mail is the chat with a person
+# The ids of threads that we started; all other mail is the chat with a person.
+_THREAD = re.compile(r"sojourn-thread\.[0-9a-f]+@\S+")
 _BULK_PRECEDENCE = ("bulk", "list", "junk")
 
 
@@ -43,7 +42,7 @@ def parse_mail(mail: MailMessage, fallback_id: str) -> Mail:
     headers: Mapping[str, tuple[str, ...]] = mail.headers
     ids = _ID.findall(" ".join(headers.get("message-id", ())))
     before = _ID.findall(" ".join([*headers.get("references", ()), *headers.get("in-reply-to", ())]))
-    sender = mail.from_values
+    sender, attachments = mail.from_values, mail.attachments
     text = strip_quotes(mail.text) if mail.text.strip() else html_to_text(mail.html)
     return Mail(
         id=ids[0] if ids else fallback_id,
@@ -51,9 +50,7 @@ def parse_mail(mail: MailMessage, fallback_id: str) -> Mail:
         text=text,
         references=tuple(dict.fromkeys(before)),
         sender=Sender(id=sender.email.lower() if sender else "", name=(sender.name or sender.email) if sender else ""),
-        files=tuple(
-            File(name=one.filename or "file", media_type=one.content_type, data=one.payload) for one in mail.attachments
-        ),
+        files=tuple(File(name=a.filename or "file", media_type=a.content_type, data=a.payload) for a in attachments),
         at=max(0.0, mail.date.timestamp()),
         is_automatic=_is_automatic(headers),
         auth_results=tuple(headers.get("authentication-results", ())),
@@ -135,18 +132,18 @@ def build_mail(
     return mail
 
 
-_BELOW = re.compile(r"^(-{2,} ?(original|forwarded|ursprüngliche|weitergeleitete) .*|_{10,}|-- ?)$", re.IGNORECASE)
-_RETURN = re.compile(r"^(\s*(re|aw|sv|antw|fwd?|wg)\s*:\s*)+", re.IGNORECASE)
-_HIDDEN = {"script", "style", "head", "title", "blockquote"}
-_BLOCKS = {"p", "div", "br", "tr", "li", "ul", "ol", "table", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "hr"}
-_EMPTY = {"br", "hr", "img", "meta", "link", "input"}  # without an end tag
+_QUOTE_START = re.compile(
+    r"^(-{2,} ?(original|forwarded|ursprüngliche|weitergeleitete) .*|_{10,}|-- ?)$", re.IGNORECASE
+)
+_REPLY_PREFIX = re.compile(r"^(\s*(re|aw|sv|antw|fwd?|wg)\s*:\s*)+", re.IGNORECASE)
+_MAX_TAG_DEPTH = 200  # deeper tags are dropped: the converter is recursive
 
 
 def strip_quotes(text: str) -> str:
     """Strips the quoted mail at the end, the line that introduces it, and the signature. Quotes in between stay, and
     so does a text that is only a quote."""
     lines = [line.rstrip() for line in text.replace("\r\n", "\n").split("\n")]
-    end = next((n for n, line in enumerate(lines) if _BELOW.match(line) and n), len(lines))
+    end = next((n for n, line in enumerate(lines) if _QUOTE_START.match(line) and n), len(lines))
     body = lines[:end]
     quoted = False
     while body and (not body[-1] or body[-1].startswith(">")):
@@ -159,47 +156,20 @@ def strip_quotes(text: str) -> str:
 
 def strip_reply_prefix(subject: str) -> str:
     """Strips Re: and similar prefixes."""
-    return " ".join(_RETURN.sub("", subject).split())
-
-
-class _TextExtractor(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.pieces: list[str] = []
-        self._hidden: list[str] = []  # open tags whose text is ignored
-        self._link = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = dict(attrs)
-        if tag in _HIDDEN or "gmail_quote" in (attributes.get("class") or "") or (self._hidden and tag not in _EMPTY):
-            self._hidden.append(tag)
-        elif tag in _BLOCKS:
-            self.pieces.append("\n- " if tag == "li" else "\n")
-        elif tag == "a":
-            self._link = attributes.get("href") or ""
-
-    def handle_endtag(self, tag: str) -> None:
-        if self._hidden:
-            if tag in self._hidden:
-                del self._hidden[len(self._hidden) - 1 - self._hidden[::-1].index(tag) :]
-        elif tag in _BLOCKS and tag != "li":
-            self.pieces.append("\n")
-        elif tag == "a" and self._link.startswith(("http://", "https://")):
-            if self._link not in "".join(self.pieces[-2:]):
-                self.pieces.append(f" ({self._link})")
-            self._link = ""
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden:
-            self.pieces.append(" ".join(data.split()) if data.strip() else " ")
-            if data[-1:].isspace() and data.strip():
-                self.pieces.append(" ")
+    return " ".join(_REPLY_PREFIX.sub("", subject).split())
 
 
 def html_to_text(html: str) -> str:
-    """Extracts the text of an HTML mail, without quoted mails."""
-    reader = _TextExtractor()
-    reader.feed(html)
-    reader.close()
-    lines = (re.sub(r"[ \t]+", " ", line).strip() for line in "".join(reader.pieces).split("\n"))
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    """Converts an HTML mail to Markdown, without quoted mails."""
+    options = ConversionOptions(
+        exclude_selectors=["blockquote", ".gmail_quote"],
+        extract_metadata=False,
+        max_depth=_MAX_TAG_DEPTH,
+        preprocessing=PreprocessingOptions(enabled=False),
+        skip_images=True,
+    )
+    try:
+        text = convert(html, options).content or ""
+    except ConversionError:
+        return html
+    return "\n".join(line.rstrip() for line in text.split("\n")).strip()

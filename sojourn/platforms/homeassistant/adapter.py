@@ -19,6 +19,7 @@ from sojourn.core.errors import BadInput, PlatformDown, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.homeassistant import NAME, HomeAssistantSettings
 from sojourn.platforms.json_socket import JsonSocket, open_socket
+from sojourn.platforms.refusals import check_length
 from sojourn.platforms.rest_client import RestClient
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.platform import Inbound, PlatformInfo, Sent
@@ -37,8 +38,7 @@ class HomeAssistant:
         self._url, self._token = self._settings.url.rstrip("/"), self._settings.token.reveal()
         self.account = f"{self._url}#{hashlib.sha256(self._token.encode()).hexdigest()[:12]}"
         self.home(self._settings.notify)  # BadInput if it is not valid
-        headers = {"Authorization": f"Bearer {self._token}"}
-        self._http = RestClient("Home Assistant", self._url, key="SOJOURN_HOMEASSISTANT_TOKEN", headers=headers)
+        self._http = RestClient("Home Assistant", self._url, key="SOJOURN_HOMEASSISTANT_TOKEN", token=self._token)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with open_socket("Home Assistant", f"{self._url}/api/websocket") as socket:
@@ -87,8 +87,7 @@ class HomeAssistant:
             return self.home(self._settings.notify)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
-        if len(text) > _MAX_CHARS:
-            raise SendRefused(f"{len(text):,} characters are too many for one notification.", kind="too_long")
+        check_length(text, self.info)
         id = uuid.uuid4().hex
         message = {"title": "Sojourn", "message": text, "data": {"tag": id, "notification_id": id}}
         try:

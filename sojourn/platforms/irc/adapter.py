@@ -14,14 +14,14 @@ from collections.abc import AsyncGenerator, Callable
 from datetime import datetime
 
 from sojourn.core.errors import BadInput, Refusal, SendRefused
-from sojourn.core.places import Place, Sender
+from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.platforms.irc import IrcSettings
 from sojourn.platforms.irc.connection import IrcConnection, IrcMessage
+from sojourn.platforms.refusals import check_length
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.platform import Inbound, PlatformInfo, Sent
 
 NAME = "irc"
-_MAX_BYTES = 350  # a line has 512, of which the server needs some for names and addresses
 _CHANNEL_PREFIXES = ("#", "&", "+", "!")
 _COLOURS = re.compile("\x03(\\d{1,2}(,\\d{1,2})?)?|[\x02\x0f\x11\x16\x1d\x1e\x1f]")
 
@@ -33,7 +33,8 @@ def new_id(kind: str) -> str:
 class Irc:
     """One nick on one network."""
 
-    info = PlatformInfo(name=NAME, label="IRC", max_chars=_MAX_BYTES, counting="bytes", prefix="!")
+    # A line has 512 bytes, of which the server needs some for names and addresses.
+    info = PlatformInfo(name=NAME, label="IRC", max_chars=350, counting="bytes", prefix="!")
 
     def __init__(self, app: PluginAccess, make_id: Callable[[str], str] = new_id) -> None:
         self._settings: IrcSettings = app.configured(NAME)
@@ -51,8 +52,8 @@ class Irc:
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         connection = await self._connect()
         while (message := await connection.messages.get()) is not None:
-            if (messages := self._to_inbound(message, connection.nick)) is not None:
-                yield messages
+            if (inbound := self._to_inbound(message, connection.nick)) is not None:
+                yield inbound
         raise connection.problem
 
     def _to_inbound(self, message: IrcMessage, own_nick: str) -> Inbound | None:
@@ -78,12 +79,10 @@ class Irc:
         )
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
-        if len(text.encode()) > _MAX_BYTES:
-            raise SendRefused(f"{len(text.encode())} bytes are too many for one message.", kind="too_long")
+        check_length(text, self.info)
         connection = await self._connect()
-        errors = await connection.send_lines(
-            [f"PRIVMSG {place.chat} :{one}" for one in text.splitlines() if one.strip()]
-        )
+        lines = [f"PRIVMSG {place.chat} :{one}" for one in text.splitlines() if one.strip()]
+        errors = await connection.send_lines(lines)
         if errors:
             raise _to_send_refused(errors[0])
         return Sent(place=place, id=self._make_id("sent"))
@@ -101,9 +100,8 @@ class Irc:
 
 def place_from_name(name: str) -> Place:
     """Builds a place; names are case-insensitive."""
-    return Place(
-        platform=NAME, chat=name.lower(), kind="group" if name.startswith(_CHANNEL_PREFIXES) else "dm", name=name
-    )
+    kind: PlaceKind = "group" if name.startswith(_CHANNEL_PREFIXES) else "dm"
+    return Place(platform=NAME, chat=name.lower(), kind=kind, name=name)
 
 
 def _parse_time(message: IrcMessage) -> float:

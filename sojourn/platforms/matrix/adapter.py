@@ -9,14 +9,13 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Mapping
 from typing import Any
 
 from aiohttp import ClientError
 from nio import (
     AsyncClient,
     AsyncClientConfig,
-    DownloadError,
     ErrorResponse,
     MatrixRoom,
     MegolmEvent,
@@ -26,8 +25,6 @@ from nio import (
     RoomMessage,
     RoomMessageMedia,
     RoomMessageNotice,
-    RoomMessagesError,
-    SyncError,
     SyncResponse,
 )
 
@@ -40,10 +37,11 @@ from sojourn.core.errors import (
     SojournError,
     ThreadsUnsupported,
 )
-from sojourn.core.places import Place, Sender
+from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.platforms.cursor import CursorStore
 from sojourn.platforms.matrix import MatrixSettings
-from sojourn.platforms.matrix.content import MAX_CHARS, build_relation, build_text_content, is_join, strip_reply_quote
+from sojourn.platforms.matrix.content import build_relation, build_text_content, is_join, strip_reply_quote
+from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
 
@@ -69,7 +67,7 @@ logger = logging.getLogger(__name__)
 class Matrix:
     """One account on one homeserver."""
 
-    info = PlatformInfo(name=NAME, label="Matrix", max_chars=MAX_CHARS, prefix="!")
+    info = PlatformInfo(name=NAME, label="Matrix", max_chars=16_000, prefix="!")
 
     def __init__(self, app: PluginContext) -> None:
         self._settings: MatrixSettings = app.configured(NAME)
@@ -85,35 +83,30 @@ class Matrix:
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         saved = await self._cursors.load()
         since, handled = str(saved.get("since", "")), [str(one) for one in saved.get("heard", ())]
-        response = await self._sync(since, first=True)
-        if not since:  # earlier messages are ignored
-            since, handled = response.next_batch, []
-            await self._cursors.save({"since": since, "heard": handled})
-            response = await self._sync(since)
-        while True:
-            messages = [one for one in await self._messages(response, since) if one[1].event_id not in handled]
-            for room, event in messages:
-                yield await self._to_inbound(room, event)
-                handled.append(event.event_id)
-                if event is not messages[-1][1]:
-                    await self._cursors.save({"since": since, "heard": handled})
-            if messages:
-                await self._cursors.save({"since": response.next_batch, "heard": []})
-            since, handled = response.next_batch, []
-            response = await self._sync(since)
+        async with refusals_as_outage():
+            response = await self._sync(since, first=True)
+            if not since:  # earlier messages are ignored
+                since, handled = response.next_batch, []
+                await self._cursors.save({"since": since, "heard": handled})
+                response = await self._sync(since)
+            while True:
+                messages = [one for one in await self._messages(response, since) if one[1].event_id not in handled]
+                for room, event in messages:
+                    yield await self._to_inbound(room, event)
+                    handled.append(event.event_id)
+                    if event is not messages[-1][1]:
+                        await self._cursors.save({"since": since, "heard": handled})
+                if messages:
+                    await self._cursors.save({"since": response.next_batch, "heard": []})
+                since, handled = response.next_batch, []
+                response = await self._sync(since)
 
     async def _sync(self, since: str, *, first: bool = False) -> SyncResponse:
-        try:
-            async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):  # the SDK has no timeout for the first sync
-                response = await self._client.sync(
-                    0 if first else _LONG_POLL_MS, _FILTER, since or None, full_state=first or None
-                )
-        except (ClientError, TimeoutError) as error:
-            raise _to_platform_down(error) from error
-        if isinstance(response, SyncError):
-            raise self._to_error(response, "listen")
+        timeout = 0 if first else _LONG_POLL_MS
+        sync = self._client.sync(timeout, _FILTER, since or None, full_state=first or None)
+        response: SyncResponse = await self._request(sync, "sync")
         for room in response.rooms.invite if self._settings.join else ():
-            await self._ask(self._client.join(room), "join a room")
+            await self._request(self._client.join(room), "join a room")
         return response
 
     async def _messages(self, response: SyncResponse, since: str) -> list[tuple[MatrixRoom, RoomMessage]]:
@@ -138,9 +131,8 @@ class Matrix:
         """Fetches the messages between the last sync token and this response, oldest first."""
         found, start = list[Any](), info.timeline.prev_batch
         while start:
-            page = await self._ask(
-                self._client.room_messages(room, start, since, MessageDirection.back, 100), "read a room"
-            )
+            request = self._client.room_messages(room, start, since, MessageDirection.back, 100)
+            page = await self._request(request, "read a room")
             found += page.chunk
             start = page.end if page.chunk else None
         return found[::-1]
@@ -187,35 +179,30 @@ class Matrix:
             return False
         if thread not in self._threads:
             try:
-                first = (await self._ask(self._client.room_get_event(room, thread), "read a thread")).event
+                first = (await self._request(self._client.room_get_event(room, thread), "read a thread")).event
             except SendRefused:  # from before we joined
                 return False
             self._threads[thread] = first.sender == self.account or self._is_mentioned(first.source["content"])
         return self._threads[thread]
 
     async def _fetch_file(self, url: str, content: Mapping[str, Any]) -> File:
-        try:
-            async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):
-                download = await self._client.download(url)
-        except (ClientError, TimeoutError) as error:
-            raise _to_platform_down(error) from error
-        if isinstance(download, DownloadError):
-            raise self._to_error(download, "fetch a file")
+        download = await self._request(self._client.download(url), "fetch a file")
         kind = str((content.get("info") or {}).get("mimetype") or download.content_type or "application/octet-stream")
-        return File(
-            name=str(content.get("filename") or content.get("body") or "file"), media_type=kind, data=download.body
-        )
+        name = str(content.get("filename") or content.get("body") or "file")
+        return File(name=name, media_type=kind, data=download.body)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
+        check_length(text, self.info)
         return await self._post(place, {**build_text_content(text, plain=plain), **build_relation(place, reply_to)})
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
+        check_length(text, self.info)
         new = build_text_content(text, plain=plain)
         change = {"rel_type": "m.replace", "event_id": sent.id}
         await self._post(sent.place, {**new, "body": f"* {text}", "m.new_content": new, "m.relates_to": change})
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
-        saved = await self._ask(self._upload(file), "send a file")
+        saved = await self._request(self._upload(file), "send a file")
         content = {
             "msgtype": "m.image" if file.media_type.startswith("image/") else "m.file",
             "filename": file.name,
@@ -232,7 +219,7 @@ class Matrix:
         return answer
 
     async def typing(self, place: Place) -> None:
-        await self._ask(self._client.room_typing(place.chat, True, 10_000), "show typing")
+        await self._request(self._client.room_typing(place.chat, True, 10_000), "show typing")
 
     async def react(self, sent: Sent, sign: str) -> None:
         about = {"rel_type": "m.annotation", "event_id": sent.id, "key": sign}
@@ -247,21 +234,18 @@ class Matrix:
     async def _post(self, place: Place, content: Mapping[str, Any], kind: str = "m.room.message") -> Sent:
         room = self._client.rooms.get(place.chat)
         if room is not None and room.encrypted:
-            raise SendRefused(
-                f"{place.chat} is encrypted, and Sojourn does not send unencrypted messages there.",
-                kind="forbidden",
-                hint="Use a room without encryption.",
-            )
-        answer = await self._ask(self._client.room_send(place.chat, kind, dict(content)), "send")
+            why, hint = f"{place.chat} is encrypted, which is not supported.", "Use a room without encryption."
+            raise SendRefused(why, kind="forbidden", hint=hint)
+        answer = await self._request(self._client.room_send(place.chat, kind, dict(content)), "send")
         return Sent(place=place, id=answer.event_id)
 
-    async def _ask(self, call: Any, what: str) -> Any:
+    async def _request(self, call: Awaitable[Any], what: str) -> Any:
         try:
-            async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):
+            async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):  # the SDK has no timeout for the first sync
                 answer = await call
         except (ClientError, TimeoutError) as error:
-            raise _to_platform_down(error) from error
-        if isinstance(answer, ErrorResponse | RoomMessagesError):
+            raise PlatformDown(f"The homeserver does not answer: {str(error) or type(error).__name__}.") from error
+        if isinstance(answer, ErrorResponse):
             raise self._to_error(answer, what)
         return answer
 
@@ -269,12 +253,8 @@ class Matrix:
         code, why = answer.status_code or "", answer.message
         status = answer.transport_response.status if answer.transport_response is not None else 0
         if code in ("M_UNKNOWN_TOKEN", "M_MISSING_TOKEN"):
-            return KeyRefused(
-                f"{self._settings.homeserver} refuses the access token of {self.account}.",
-                hint="Set SOJOURN_MATRIX_ACCESS_TOKEN to one that is valid.",
-            )
-        if what == "listen":
-            return PlatformDown(f"{self._settings.homeserver} refuses to sync: {why}.")
+            hint = "Set SOJOURN_MATRIX_ACCESS_TOKEN to one that is valid."
+            return KeyRefused(f"{self._settings.homeserver} refuses the access token of {self.account}.", hint=hint)
         kind: Refusal = _KINDS.get(code, "transient" if status >= 500 else "unknown")
         wait = answer.retry_after_ms / 1000 if answer.retry_after_ms else None
         return SendRefused(f"Matrix could not {what}: {why}.", kind=kind, retry_after=wait)
@@ -284,9 +264,8 @@ class Matrix:
         name = (room_state.display_name or "") if room_state is not None else ""
         if thread:
             return Place(platform=NAME, chat=room, kind="thread", thread=thread, parent=room, name=name)
-        return Place(
-            platform=NAME, chat=room, kind="dm" if room_state is None or _is_private(room_state) else "group", name=name
-        )
+        kind: PlaceKind = "dm" if room_state is None or _is_private(room_state) else "group"
+        return Place(platform=NAME, chat=room, kind=kind, name=name)
 
     def home(self, chat: str) -> Place:
         """A room (!id:server), or a person (@name:server) with a private room. An unknown room counts as private, as
@@ -307,7 +286,3 @@ class Matrix:
 
 def _is_private(room: MatrixRoom) -> bool:
     return bool(room.member_count <= 2)
-
-
-def _to_platform_down(error: BaseException) -> PlatformDown:
-    return PlatformDown(f"The homeserver does not answer: {str(error) or type(error).__name__}.")

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sojourn.core.errors import SendRefused
 from sojourn.core.places import Place
 from sojourn.platforms.markdown import render_html
 
-MAX_CHARS = 16_000
 _MAX_EVENT_BYTES = 60_000  # the network accepts 65,536 for a whole event
 
 
 def build_text_content(text: str, *, plain: bool) -> dict[str, Any]:
-    if len(text) > MAX_CHARS:
-        raise SendRefused(f"{len(text):,} characters are too many for one message.", kind="too_long")
     content = {"msgtype": "m.text", "body": text}
     html = "" if plain else render_html(text)
     if html and len(html.encode()) + len(text.encode()) < _MAX_EVENT_BYTES:

@@ -12,18 +12,18 @@ import re
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from sojourn.core.errors import BadInput, PlatformDown, SendRefused, ThreadsUnsupported
+from sojourn.core.errors import BadInput, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.platforms.cursor import CursorStore, ReceivedCursor
 from sojourn.platforms.emoji_names import emoji_name
 from sojourn.platforms.json_socket import open_socket
 from sojourn.platforms.mattermost import NAME, MattermostSettings
+from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.rest_client import RestClient
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
 
 _API = "/api/v4"
-_MAX_CHARS = 16_383
 _OVERLAP_MS = 5_000  # posts of several channels may come out of order
 _MEMBERSHIP_EVENTS = ("user_added", "group_added", "direct_added", "channel_created")
 _KINDS: Mapping[str, PlaceKind] = {"D": "dm", "G": "group", "O": "channel", "P": "channel"}
@@ -32,22 +32,21 @@ _KINDS: Mapping[str, PlaceKind] = {"D": "dm", "G": "group", "O": "channel", "P":
 class Mattermost:
     """One bot account on one server."""
 
-    info = PlatformInfo(name=NAME, label="Mattermost", max_chars=_MAX_CHARS, prefix="!")
+    info = PlatformInfo(name=NAME, label="Mattermost", max_chars=16_383, prefix="!")
 
     def __init__(self, app: PluginContext) -> None:
         settings: MattermostSettings = app.configured(NAME)
         self._url, self._token = settings.url.rstrip("/"), settings.token.reveal()
         self.account = f"{self._url}#{hashlib.sha256(self._token.encode()).hexdigest()[:12]}"
-        headers = {"Authorization": f"Bearer {self._token}"}
-        self._http = RestClient("Mattermost", self._url, key="SOJOURN_MATTERMOST_TOKEN", headers=headers)
+        self._http = RestClient("Mattermost", self._url, key="SOJOURN_MATTERMOST_TOKEN", token=self._token)
         self._cursors = CursorStore(app.store, NAME, self.account)
         self._kinds: dict[str, PlaceKind] = {}  # of channels
         self._names: dict[str, str] = {}  # of people
         self._own_threads: dict[str, bool] = {}  # thread → whether it is addressed to us
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        me = await self._get("/users/me")
-        async with open_socket("Mattermost", f"{self._url}{_API}/websocket") as socket:
+        async with refusals_as_outage(), open_socket("Mattermost", f"{self._url}{_API}/websocket") as socket:
+            me = await self._get("/users/me")
             await socket.send({"seq": 1, "action": "authentication_challenge", "data": {"token": self._token}})
             while (event := await socket.receive()).get("event") != "hello":
                 if event.get("status") == "FAIL":
@@ -125,7 +124,7 @@ class Mattermost:
         """Whether we started a thread, or its first post mentions us."""
         if root not in self._own_threads:
             try:
-                first = (await self._http.request("GET", f"{_API}/posts/{root}")).json()
+                first = await self._get(f"/posts/{root}")
             except SendRefused:  # deleted, perhaps
                 return False
             self._own_threads[root] = first["user_id"] == me["id"] or _mentions_us(first, me)
@@ -137,28 +136,24 @@ class Mattermost:
         return self._names[user]
 
     async def _fetch_file(self, id: str) -> File:
-        info = (await self._http.request("GET", f"{_API}/files/{id}/info")).json()
+        info = await self._get(f"/files/{id}/info")
         response = await self._http.request("GET", f"{_API}/files/{id}")
         return File(name=info["name"], media_type=info["mime_type"], data=response.content)
 
     async def _get(self, path: str, **given: Any) -> Any:
-        """Fetches JSON while listening; a refusal there means the connection is down."""
-        try:
-            return (await self._http.request("GET", _API + path, **given)).json()
-        except SendRefused as error:
-            raise PlatformDown(str(error)) from error
+        return (await self._http.request("GET", _API + path, **given)).json()
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         return await self._post(place, text)
 
     async def _post(self, place: Place, text: str, files: tuple[str, ...] = ()) -> Sent:
-        _check_length(text)
+        check_length(text, self.info)
         body = {"channel_id": place.chat, "message": text, "root_id": place.thread or "", "file_ids": files}
         reply = await self._http.request("POST", f"{_API}/posts", json=body)
         return Sent(place=place, id=reply.json()["id"])
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
-        _check_length(text)
+        check_length(text, self.info)
         await self._http.request("PUT", f"{_API}/posts/{sent.id}/patch", json={"message": text})
 
     async def typing(self, place: Place) -> None:
@@ -192,9 +187,8 @@ class Mattermost:
     def home(self, chat: str) -> Place:
         """A channel by its id. An unknown one counts as private, as most home channels are."""
         if not re.fullmatch(r"[a-z0-9]{26}", chat):
-            raise BadInput(
-                f'"{chat}" is not the id of a channel.', hint="It has 26 letters and digits; see View Info there."
-            )
+            hint = "It has 26 letters and digits; see View Info there."
+            raise BadInput(f'"{chat}" is not the id of a channel.', hint=hint)
         return self._place(chat)
 
     async def close(self) -> None:
@@ -203,8 +197,3 @@ class Mattermost:
 
 def _mentions_us(post: Mapping[str, Any], me: Mapping[str, Any]) -> bool:
     return re.search(rf"@{re.escape(me['username'])}(?![\w.-]*\w)", post["message"], re.IGNORECASE) is not None
-
-
-def _check_length(text: str) -> None:
-    if len(text) > _MAX_CHARS:
-        raise SendRefused(f"{len(text):,} characters are too many for one message.", kind="too_long")

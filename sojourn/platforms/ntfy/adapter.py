@@ -18,11 +18,11 @@ from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.cursor import CursorStore
 from sojourn.platforms.ntfy import NAME, NtfySettings
+from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.rest_client import RestClient
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
 
-_MAX_BYTES = 4096  # ntfy turns a longer message into a file
 _OWN_TAG = "sojourn"
 _SILENCE_SECONDS = 120.0  # the server sends a keep-alive every 45
 
@@ -30,15 +30,15 @@ _SILENCE_SECONDS = 120.0  # the server sends a keep-alive every 45
 class Ntfy:
     """One topic on one server."""
 
-    info = PlatformInfo(name=NAME, label="ntfy", max_chars=_MAX_BYTES, counting="bytes")
+    # ntfy turns a longer message into a file.
+    info = PlatformInfo(name=NAME, label="ntfy", max_chars=4096, counting="bytes")
 
     def __init__(self, app: PluginContext) -> None:
         self._settings: NtfySettings = app.configured(NAME)
         self.account = f"{self._settings.server.rstrip('/')}/{self._settings.topic}"
         self._place = self.home(self._settings.topic)
         token = self._settings.token.reveal()
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._http = RestClient("ntfy", self._settings.server, key="SOJOURN_NTFY_TOKEN", headers=headers)
+        self._http = RestClient("ntfy", self._settings.server, key="SOJOURN_NTFY_TOKEN", token=token)
         self._cursors = CursorStore(app.store, NAME, self.account)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
@@ -46,9 +46,9 @@ class Ntfy:
         if not position:  # start here even if the connection is lost before the first message
             position = {"since": str(int(time.time()))}
             await self._cursors.save(position)
-        timeout = httpx2.Timeout(_SILENCE_SECONDS, connect=10.0)
-        path = f"/{self._settings.topic}/json"
-        async with self._http.stream(path, params={"since": position["since"]}, timeout=timeout) as response:
+        path, timeout = f"/{self._settings.topic}/json", httpx2.Timeout(_SILENCE_SECONDS, connect=10.0)
+        stream = self._http.stream(path, params={"since": position["since"]}, timeout=timeout)
+        async with refusals_as_outage(), stream as response:
             async for line in response.aiter_lines():
                 message = json.loads(line) if line.strip() else {}
                 if message.get("event") == "message" and _OWN_TAG not in (message.get("tags") or ()):
@@ -81,8 +81,7 @@ class Ntfy:
         return (File(name=str(attachment.get("name", "file")), media_type=kind, data=response.content),)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
-        if len(text.encode()) > _MAX_BYTES:
-            raise SendRefused(f"{len(text.encode()):,} bytes are too many for one message.", kind="too_long")
+        check_length(text, self.info)
         message = {"topic": place.chat, "message": text, "tags": [_OWN_TAG], "title": "Sojourn", "markdown": not plain}
         reply = await self._http.request("POST", "/", json=message)
         return Sent(place=place, id=str(reply.json()["id"]))

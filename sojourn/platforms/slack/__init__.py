@@ -25,6 +25,6 @@ class SlackSettings:
 plugin = Plugin(
     name=NAME,
     summary="Talk to a Slack app; hand-offs open a thread.",
-    platforms={NAME: "sojourn.platforms.slack.adapter:build_adapter"},
+    platforms={NAME: "sojourn.platforms.slack.adapter:Slack"},
     settings=SlackSettings,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from typing import Any
@@ -18,9 +18,10 @@ from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore, ReceivedCursor
 from sojourn.platforms.emoji_names import emoji_name
 from sojourn.platforms.markdown import escape_html
+from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.slack import NAME, SlackSettings
 from sojourn.platforms.slack.backfill import fetch_missed, to_microseconds
-from sojourn.platforms.slack.errors import classify_refusal, error_code, hint_for, translate_error
+from sojourn.platforms.slack.errors import error_code, translate_error
 from sojourn.platforms.slack.messages import (
     build_blocks,
     build_message_id,
@@ -31,15 +32,13 @@ from sojourn.platforms.slack.messages import (
     place_from_name,
     to_button_press,
     to_inbound,
+    to_mrkdwn,
     upload_file,
 )
-from sojourn.platforms.slack.mrkdwn import to_mrkdwn
 from sojourn.platforms.slack.socket import SocketModeConnection
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
-from sojourn.ports.store import RecordStore
 
-_MAX_CHARS = 39_000  # Slack truncates at 40,000, and escaped characters count more
 _MAX_NAME_CHARS = 80
 _TYPING_SECONDS = 100.0
 
@@ -47,14 +46,16 @@ _TYPING_SECONDS = 100.0
 class Slack:
     """The app's account."""
 
-    info = PlatformInfo(name=NAME, label="Slack", max_chars=_MAX_CHARS, prefix="!")  # / belongs to Slack itself
+    # Slack truncates at 40,000, and escaped characters count more; commands with / are its own.
+    info = PlatformInfo(name=NAME, label="Slack", max_chars=39_000, prefix="!")
 
-    def __init__(self, settings: SlackSettings, store: RecordStore) -> None:
-        self._settings, self._open_lock = settings, asyncio.Lock()
-        self._team, self._bot_user = settings.team, ""
+    def __init__(self, app: PluginContext) -> None:
+        self._settings: SlackSettings = app.configured(NAME)
+        self._team, self._bot_user = self._settings.team, ""
+        self._open_lock = asyncio.Lock()
         self._session: aiohttp.ClientSession | None = None
         self._web: AsyncWebClient | None = None
-        self._cursors = CursorStore(store, NAME, self.account)
+        self._cursors = CursorStore(app.store, NAME, self.account)
         self._cursor: ReceivedCursor | None = None
         self._typing: dict[Place, float] = {}  # when it was last sent
 
@@ -65,40 +66,36 @@ class Slack:
         return parts[2] if len(parts) > 3 else sha256(self._settings.app_token.reveal().encode()).hexdigest()[:12]
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        async with _translate_listen_errors():
-            web = await self._open()
-        before = await self._cursors.load_cursor()
-        self._cursor = before or await self._cursors.start(int(time.time() * 1_000_000))
-        while True:
-            socket = SocketModeConnection(self._settings.app_token.reveal(), web)
-            try:
-                async with _translate_listen_errors(app=True):
-                    await socket.open(self._settings.answer_seconds)
-                if before is not None:
-                    async with _translate_listen_errors():
+        async with refusals_as_outage(), self._use_web() as web:
+            before = await self._cursors.load_cursor()
+            self._cursor = before or await self._cursors.start(int(time.time() * 1_000_000))
+            while True:
+                socket = SocketModeConnection(self._settings.app_token.reveal(), web)
+                try:
+                    async with _translate_errors(app=True):
+                        await socket.open(self._settings.answer_seconds)
+                    if before is not None:
                         events, before = await fetch_missed(web, self._cursor), None
-                    for event in events:
-                        if (inbound := await self._to_new_inbound(event)) is not None:
-                            yield inbound
-                            await self._save_position(inbound)
-                while (request := await socket.next()) is not None:
-                    if request.type == "events_api":
-                        if (inbound := await self._to_new_inbound(request.payload.get("event", {}))) is not None:
-                            yield inbound
-                            await self._save_position(inbound)
-                    elif request.type == "interactive" and (press := to_button_press(request.payload, self._team)):
-                        yield press
-                    async with _translate_listen_errors():
+                        for event in events:
+                            if (inbound := await self._to_new_inbound(event)) is not None:
+                                yield inbound
+                                await self._save_position(inbound)
+                    while (request := await socket.next()) is not None:
+                        if request.type == "events_api":
+                            if (inbound := await self._to_new_inbound(request.payload.get("event", {}))) is not None:
+                                yield inbound
+                                await self._save_position(inbound)
+                        elif request.type == "interactive" and (press := to_button_press(request.payload, self._team)):
+                            yield press
                         await socket.acknowledge(request)
-            finally:
-                await socket.terminate()
-            if not socket.is_refreshed:
-                raise PlatformDown("The connection to Slack was lost.", hint="It reconnects automatically.")
+                finally:
+                    await socket.terminate()
+                if not socket.is_refreshed:
+                    raise PlatformDown("The connection to Slack was lost.", hint="It reconnects automatically.")
 
     async def _to_new_inbound(self, event: Mapping[str, Any]) -> Inbound | None:
         """The message of a person, if it is new."""
-        async with _translate_listen_errors():
-            inbound = await self._to_inbound(event)
+        inbound = await self._to_inbound(event)
         is_new = inbound is not None and self._cursor is not None and not self._cursor.contains(inbound.id)
         return inbound if is_new else None
 
@@ -119,9 +116,8 @@ class Slack:
             try:
                 files.append(await fetch_file(self._session, self._settings.token.reveal(), one))
             except SendRefused as error:
-                problems.append(
-                    f"[A file was sent, but could not be downloaded: {one.get('name') or 'no name'}. {error}]"
-                )
+                name = one.get("name") or "no name"
+                problems.append(f"[A file was sent, but could not be downloaded: {name}. {error}]")
         return to_inbound(event, self._team, self._bot_user, tuple(files), problems)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
@@ -131,9 +127,8 @@ class Slack:
     async def ask(
         self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
     ) -> Sent:
-        web = await self._open()
-        markup = _escape_if_plain(text, plain)
-        async with _translate_errors():
+        markup = self._to_markup(text, plain)
+        async with self._use_web() as web:
             response = await web.chat_postMessage(
                 channel=place.chat,
                 text=markup,
@@ -146,28 +141,21 @@ class Slack:
         return Sent(place=place, id=build_message_id(place.chat, str(response["ts"])))
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
-        web = await self._open()
-        async with _translate_errors():  # without `blocks` the old ones would stay
-            await web.chat_update(
-                channel=sent.place.chat, ts=parse_timestamp(sent.id), text=_escape_if_plain(text, plain), blocks=[]
-            )
+        markup = self._to_markup(text, plain)
+        async with self._use_web() as web:  # without `blocks` the old ones would stay
+            await web.chat_update(channel=sent.place.chat, ts=parse_timestamp(sent.id), text=markup, blocks=[])
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
-        web = await self._open()
-        assert self._session is not None
-        async with _translate_errors():
-            return Sent(
-                place=place,
-                id=await upload_file(web, self._session, place, file, to_mrkdwn(caption) if caption else ""),
-            )
+        async with self._use_web() as web:
+            assert self._session is not None
+            id = await upload_file(web, self._session, place, file, to_mrkdwn(caption) if caption else "")
+        return Sent(place=place, id=id)
 
     async def react(self, sent: Sent, sign: str) -> None:
-        web = await self._open()
-        async with _translate_errors():
+        async with self._use_web() as web:
             try:
-                await web.reactions_add(
-                    channel=sent.place.chat, timestamp=parse_timestamp(sent.id), name=emoji_name(sign)
-                )
+                channel, ts = sent.place.chat, parse_timestamp(sent.id)
+                await web.reactions_add(channel=channel, timestamp=ts, name=emoji_name(sign))
             except SlackApiError as error:
                 if error_code(error) != "already_reacted":
                     raise
@@ -176,23 +164,20 @@ class Slack:
         """Slack shows it in threads only, for two minutes or until a message is sent, so it is not repeated sooner."""
         if not place.thread or time.monotonic() - self._typing.get(place, -_TYPING_SECONDS) < _TYPING_SECONDS:
             return
-        web, self._typing[place] = await self._open(), time.monotonic()
-        async with _translate_errors():
+        self._typing[place] = time.monotonic()
+        async with self._use_web() as web:
             await web.assistant_threads_setStatus(channel_id=place.chat, thread_ts=place.thread, status="is thinking…")
 
     async def create_handoff_thread(self, parent: Place, name: str) -> Place:
         """Posts a first message in the channel; its replies are the thread."""
-        web = await self._open()
-        async with _translate_errors():
-            try:
-                seed = await web.chat_postMessage(
-                    channel=parent.chat, text=escape_html(name.strip()[:_MAX_NAME_CHARS] or "Sojourn"), mrkdwn=False
-                )
-            except SlackApiError as error:
-                if classify_refusal(error) not in ("forbidden", "not_found"):
-                    raise
-                why = f"Slack does not allow a thread there: {error_code(error)}."
-                raise ThreadsUnsupported(why, hint=hint_for(error)) from error
+        text = escape_html(name.strip()[:_MAX_NAME_CHARS] or "Sojourn")
+        try:
+            async with self._use_web() as web:
+                seed = await web.chat_postMessage(channel=parent.chat, text=text, mrkdwn=False)
+        except SendRefused as error:
+            if error.kind not in ("forbidden", "not_found"):
+                raise
+            raise ThreadsUnsupported(f"Slack does not allow a thread there. {error}", hint=error.hint) from error
         if self._cursor is not None:  # for the next backfill
             self._cursor = self._cursor.with_place(build_message_id(parent.chat, str(seed["ts"])))
             await self._cursors.save_cursor(self._cursor)
@@ -218,24 +203,23 @@ class Slack:
                     session=self._session,
                     retry_handlers=[],  # a retry could send a message twice: the gateway decides
                 )
-                async with _translate_errors():
-                    identity = await web.auth_test()
+                identity = await web.auth_test()
                 self._team, self._bot_user, self._web = str(identity["team_id"]), str(identity["user_id"]), web
         return self._web
 
+    @asynccontextmanager
+    async def _use_web(self) -> AsyncGenerator[AsyncWebClient, None]:
+        """Yields the authenticated client, and translates the errors of its calls."""
+        async with _translate_errors():
+            yield await self._open()
 
-def build_adapter(app: PluginContext) -> Slack:
-    return Slack(app.configured(NAME), app.store)
-
-
-def _escape_if_plain(text: str, plain: bool) -> str:
-    if len(text) > _MAX_CHARS:
-        raise SendRefused(f"{len(text):,} characters are too many for one Slack message.", kind="too_long")
-    return escape_html(text) if plain else to_mrkdwn(text)
+    def _to_markup(self, text: str, plain: bool) -> str:
+        check_length(text, self.info)
+        return escape_html(text) if plain else to_mrkdwn(text)
 
 
 @asynccontextmanager
-async def _translate_errors(*, app: bool = False) -> AsyncIterator[None]:
+async def _translate_errors(*, app: bool = False) -> AsyncGenerator[None, None]:
     try:
         yield
     except SlackApiError as error:
@@ -243,13 +227,3 @@ async def _translate_errors(*, app: bool = False) -> AsyncIterator[None]:
     except (SlackClientError, aiohttp.ClientError, OSError, TimeoutError) as error:
         why = str(error) or type(error).__name__
         raise PlatformDown(f"Slack does not answer: {why}.", hint="It is retried automatically.") from error
-
-
-@asynccontextmanager
-async def _translate_listen_errors(*, app: bool = False) -> AsyncIterator[None]:
-    """Translates errors while listening: a refusal there means the connection is down."""
-    try:
-        async with _translate_errors(app=app):
-            yield
-    except SendRefused as error:
-        raise PlatformDown(str(error), hint=error.hint) from error

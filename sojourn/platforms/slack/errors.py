@@ -1,4 +1,4 @@
-"""What Slack answers when it does not do something, in our words."""
+"""Translates errors of Slack and its library into ours."""
 
 from __future__ import annotations
 
@@ -64,10 +64,6 @@ def retry_after(error: SlackApiError) -> float | None:
     return float(wait) if wait else None
 
 
-def hint_for(error: SlackApiError) -> str:
-    return _HINTS.get(error_code(error), "")
-
-
 def translate_error(error: SlackApiError, *, app: bool = False) -> SojournError:
     """Translates one error; `app`: it concerns the token for Socket Mode."""
     code = error_code(error)
@@ -77,6 +73,5 @@ def translate_error(error: SlackApiError, *, app: bool = False) -> SojournError:
         return KeyRefused(f"Slack does not accept the {'app-level ' if app else 'bot '}token ({code}).", hint=hint)
     if _status(error) >= 500:
         return PlatformDown(f"Slack does not answer properly: {code}.", hint="It is retried automatically.")
-    return SendRefused(
-        f"Slack: {code}.", kind=classify_refusal(error), retry_after=retry_after(error), hint=hint_for(error)
-    )
+    kind, hint = classify_refusal(error), _HINTS.get(code, "")
+    return SendRefused(f"Slack: {code}.", kind=kind, retry_after=retry_after(error), hint=hint)

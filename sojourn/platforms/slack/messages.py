@@ -1,8 +1,10 @@
-"""Maps Slack channels, messages and files to places and inbound messages."""
+"""Maps Slack channels, messages and files to places and inbound messages, and Markdown to Slack's mrkdwn."""
 
 from __future__ import annotations
 
 import asyncio
+import html
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,12 +13,13 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
+from sojourn.platforms.markdown import MarkupStyle, escape_html, render
 from sojourn.platforms.slack import NAME
-from sojourn.platforms.slack.mrkdwn import from_mrkdwn
 from sojourn.ports.platform import Button, File, Inbound
 
 _PERSON_SUBTYPES = {None, "file_share", "thread_broadcast", "me_message"}  # other subtypes are system messages
 _MAX_SECTION_CHARS = 3000  # of one block
+_REFERENCE = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")  # <@U1>, <#C1|garden>, <!here>, <https://…|label>
 
 
 def place_from_channel(team: str, channel: str, thread: str | None = None) -> Place:
@@ -122,9 +125,8 @@ async def fetch_file(session: aiohttp.ClientSession, token: str, file: Mapping[s
         raise SendRefused("Slack gives no download address for it.", kind="not_found")
     async with session.get(str(address), headers={"Authorization": f"Bearer {token}"}) as response:
         if response.status != 200 or response.content_type == "text/html" != file.get("mimetype"):
-            raise SendRefused(
-                "The app needs the scope files:read.", kind="forbidden"
-            )  # Slack answers with a login page
+            # Slack answers with a login page.
+            raise SendRefused("The app needs the scope files:read.", kind="forbidden")
         kind = str(file.get("mimetype") or response.content_type)
         return File(name=str(file.get("name") or "file"), media_type=kind, data=await response.read())
 
@@ -152,3 +154,42 @@ async def upload_file(
                 return build_message_id(place.chat, str(one["ts"]))
         await asyncio.sleep(_POLL_SECONDS)
     return id  # it was sent, but Slack has not named its message
+
+
+def to_mrkdwn(text: str) -> str:
+    return render(text, _STYLE)
+
+
+def from_mrkdwn(text: str, bot_user: str) -> str:
+    """The text of a person, without the mention of our app."""
+    text = _REFERENCE.sub(lambda match: _render_reference(match[1], match[2] or "", bot_user), text)
+    return html.unescape(text).strip()
+
+
+def _render_reference(target: str, label: str, bot_user: str) -> str:
+    if target.startswith("@"):
+        return "" if target[1:] == bot_user else f"@{label or target[1:]}"
+    if target.startswith("#"):
+        return f"#{label or target[1:]}"
+    if target.startswith("!"):
+        return label or f"@{target[1:].partition('^')[0]}"
+    if not label or label == target or target in (f"mailto:{label}", f"tel:{label}", f"http://{label}"):
+        return label or target
+    return f"[{label}]({target})"
+
+
+def _render_link(label: str, address: str) -> str:
+    return f"<{escape_html(address).replace('|', '%7C')}|{label.replace('|', '¦')}>"
+
+
+_STYLE = MarkupStyle(
+    escape=escape_html,
+    schemes=("http", "https", "mailto", "tel"),
+    strong=("*", "*"),
+    em=("_", "_"),
+    strike=("~", "~"),
+    code=lambda text: f"`{escape_html(text)}`",
+    fence=lambda text, language: f"```\n{escape_html(text)}\n```",
+    link=_render_link,
+    quote=lambda text: "\n".join(f"> {line}" for line in text.split("\n")),
+)

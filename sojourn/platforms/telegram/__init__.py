@@ -24,6 +24,6 @@ class TelegramSettings:
 plugin = Plugin(
     name=NAME,
     summary="Talk to a Telegram bot; hand-offs open a topic where there are topics.",
-    platforms={NAME: "sojourn.platforms.telegram.adapter:build_adapter"},
+    platforms={NAME: "sojourn.platforms.telegram.adapter:Telegram"},
     settings=TelegramSettings,
 )

@@ -71,13 +71,9 @@ class TokenLogFilter(logging.Filter):
         return True
 
 
-def classify_refusal(error: TelegramError) -> Refusal:
-    if isinstance(error, FloodWait):
-        return "rate_limited"
+def classify_refusal(error: BadRequest | Forbidden) -> Refusal:
     if isinstance(error, Forbidden):
         return "forbidden"
-    if isinstance(error, ChatMigrated):
-        return "not_found"
     text = error.message.lower()
     return next((kind for fragment, kind in _REFUSAL_TEXTS if fragment in text), "unknown")
 
@@ -85,13 +81,11 @@ def classify_refusal(error: TelegramError) -> Refusal:
 def translate_error(error: TelegramError) -> SojournError:
     """Translates one error."""
     if isinstance(error, InvalidToken):
-        return KeyRefused(
-            "Telegram does not accept this bot token.", hint=f"Set {TOKEN_VARIABLE} to the token from @BotFather."
-        )
+        hint = f"Set {TOKEN_VARIABLE} to the token from @BotFather."
+        return KeyRefused("Telegram does not accept this bot token.", hint=hint)
     if isinstance(error, Conflict):
-        return PlatformDown(
-            "Another program is listening with this bot token.", hint="Stop it, or give Sojourn a bot of its own."
-        )
+        hint = "Stop it, or give Sojourn a bot of its own."
+        return PlatformDown("Another program is listening with this bot token.", hint=hint)
     if isinstance(error, ChatMigrated):
         hint = f"Use {error.new_chat_id} instead."
         return SendRefused("The group has become a supergroup with another number.", kind="not_found", hint=hint)

@@ -58,7 +58,9 @@ async def to_inbound(message: Message, bot: Bot) -> Inbound | None:
         return None
     replied_to = message.reply_to_message
     is_reply = replied_to is not None and replied_to.from_user is not None and replied_to.from_user.id == bot.id
-    chat = message.chat
+    chat, reply_to = message.chat, ""
+    if replied_to is not None and not replied_to.forum_topic_created:
+        reply_to = build_message_id(chat.id, replied_to.message_id)
     return Inbound(
         id=build_message_id(chat.id, message.message_id),
         place=_place_from_message(message),
@@ -66,9 +68,7 @@ async def to_inbound(message: Message, bot: Bot) -> Inbound | None:
         text=text,
         files=files,
         at=message.date.timestamp(),
-        reply_to=build_message_id(chat.id, replied_to.message_id)
-        if replied_to and not replied_to.forum_topic_created
-        else "",
+        reply_to=reply_to,
         mentioned=chat.type == Chat.PRIVATE or is_called or is_reply,
     )
 
@@ -132,7 +132,7 @@ async def _fetch_files(message: Message) -> tuple[tuple[File, ...], list[str]]:
 
 
 def to_html(text: str) -> str:
-    return render(text, _MARKS)
+    return render(text, _STYLE)
 
 
 def _render_fence(text: str, language: str) -> str:
@@ -141,7 +141,7 @@ def _render_fence(text: str, language: str) -> str:
     return f"<pre>{escape_html(text)}</pre>"
 
 
-_MARKS = MarkupStyle(
+_STYLE = MarkupStyle(
     escape=escape_html,
     schemes=("http", "https", "tg", "mailto", "tel"),
     strong=("<b>", "</b>"),
@@ -150,5 +150,5 @@ _MARKS = MarkupStyle(
     code=lambda text: f"<code>{escape_html(text)}</code>",
     fence=_render_fence,
     link=lambda label, address: f'<a href="{escape(address)}">{label}</a>',
-    quote=lambda said: f"<blockquote>{said}</blockquote>",
+    quote=lambda text: f"<blockquote>{text}</blockquote>",
 )

@@ -33,9 +33,8 @@ class WebhookSettings:
     def parse_routes(self) -> dict[str, WebhookRoute]:
         """Parses the routes. BadConfig."""
         if not isinstance(self.routes, dict) or not self.routes:
-            raise BadConfig(
-                "webhook has no routes.", hint='Add [plugins.webhook.routes.deploys] with secret = "…" to config.toml.'
-            )
+            hint = 'Add [plugins.webhook.routes.deploys] with secret = "…" to config.toml.'
+            raise BadConfig("webhook has no routes.", hint=hint)
         return {name: _parse_route(name, table) for name, table in self.routes.items()}
 
 
@@ -47,9 +46,8 @@ def _parse_route(name: str, table: Any) -> WebhookRoute:
         raise BadConfig(f"{where} is invalid.", hint="It takes `secret` and, for answers, `deliver`.")
     secret = str(table.get("secret", ""))
     if len(secret) < _MIN_SECRET_CHARS:
-        raise BadConfig(
-            f"{where} needs a longer secret.", hint=f"Give `secret` at least {_MIN_SECRET_CHARS} characters."
-        )
+        hint = f"Give `secret` at least {_MIN_SECRET_CHARS} characters."
+        raise BadConfig(f"{where} needs a longer secret.", hint=hint)
     return WebhookRoute(name=name, secret=Secret(secret), deliver=str(table.get("deliver", "")))
 
 

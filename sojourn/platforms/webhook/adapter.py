@@ -15,7 +15,7 @@ import socket
 import time
 import uuid
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ from starlette.routing import Route
 from sojourn.core.errors import BadInput, PlatformDown, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.core.settings import Secret
+from sojourn.platforms.refusals import check_length
 from sojourn.platforms.rest_client import RestClient
 from sojourn.platforms.webhook import WebhookRoute, WebhookSettings
 from sojourn.ports.app import PluginAccess
@@ -57,14 +58,11 @@ class Webhook:
         self._requests: asyncio.Queue[_PendingRequest] = asyncio.Queue()
         self._futures: set[asyncio.Future[None]] = set()  # one for each request whose message is not stored yet
         self._clients = {
-            one.name: RestClient(
-                f'The receiver of "{one.name}"', one.deliver, key=f"the secret of the route {one.name}"
-            )
-            for one in self._routes.values()
-            if one.deliver
+            name: RestClient(f'The receiver of "{name}"', route.deliver, key=f"the secret of the route {name}")
+            for name, route in self._routes.items()
+            if route.deliver
         }
 
-    # hearing
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with self._serve():
             while True:
@@ -98,8 +96,8 @@ class Webhook:
                 future.cancel()
             for one in server.servers:
                 one.close()
-            for line in list(server.server_state.connections):
-                line.shutdown()
+            for connection in list(server.server_state.connections):
+                connection.shutdown()
 
     async def _handle_request(self, request: Request) -> Response:
         route = self._routes.get(request.path_params["route"])
@@ -122,10 +120,8 @@ class Webhook:
             return JSONResponse({"error": "not stored; send it again"}, 503, {"Retry-After": "5"})
         return JSONResponse({"status": "kept", "id": pending.inbound.id}, 202)
 
-    # sending
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
-        if len(text) > _MAX_CHARS:
-            raise SendRefused(f"{len(text):,} characters are too many for one message.", kind="too_long")
+        check_length(text, self.info)
         route = self._routes.get(place.chat)
         if route is None or not route.deliver:
             raise SendRefused(
@@ -134,8 +130,8 @@ class Webhook:
                 hint=f"Set `deliver` under [plugins.webhook.routes.{place.chat}].",
             )
         id = uuid.uuid4().hex
-        said = {"id": id, "route": route.name, "text": text, "format": "plain" if plain else "markdown"}
-        body = json.dumps(said | {"reply_to": reply_to}, ensure_ascii=False).encode()
+        message = {"id": id, "route": route.name, "text": text, "format": "plain" if plain else "markdown"}
+        body = json.dumps(message | {"reply_to": reply_to}, ensure_ascii=False).encode()
         headers = {"Content-Type": "application/json", **sign(route.secret, body, time.time())}
         await self._clients[route.name].request("POST", route.deliver, content=body, headers=headers)
         return Sent(place=place, id=id)
@@ -146,8 +142,8 @@ class Webhook:
         return place_from_route(chat)
 
     async def close(self) -> None:
-        for line in self._clients.values():
-            await line.close()
+        for client in self._clients.values():
+            await client.close()
 
 
 def place_from_route(route: str) -> Place:
@@ -166,24 +162,22 @@ async def _read_body(request: Request) -> bytes | None:
 
 def _to_inbound(route: WebhookRoute, request: Request, body: bytes) -> Inbound:
     """Builds the id only from signed content, so that nobody can repeat a message under another id."""
-    text = body.decode(errors="replace")
-    try:
-        document: Any = json.loads(body)
-    except ValueError:
-        document = None
+    document: Any = None
+    with suppress(ValueError):
+        document = json.loads(body)
     fields = document if isinstance(document, dict) else {}
     stamp = request.headers.get("x-sojourn-timestamp", "")
     id = str(fields.get("id") or hashlib.sha256(stamp.encode() + b"." + body).hexdigest())
-    said = fields.get("text")
-    if not isinstance(said, str):
+    text = fields.get("text")
+    if not isinstance(text, str):
         event = request.headers.get("x-github-event") or request.headers.get("x-event") or ""
-        said = f"{event}\n{text}".strip()[:_MAX_CHARS]
-    who = fields.get("sender")
-    sender = who if isinstance(who, str) and who else route.name
+        text = f"{event}\n{body.decode(errors='replace')}".strip()[:_MAX_CHARS]
+    sender = fields.get("sender")
+    sender = sender if isinstance(sender, str) and sender else route.name
     return Inbound(
         id=f"{route.name}/{id}",
         place=place_from_route(route.name),
-        text=said,
+        text=text,
         at=time.time(),
         sender=Sender(id=sender, name=sender),
     )
@@ -211,5 +205,5 @@ def _compute_mac(secret: Secret, body: bytes) -> str:
     return "sha256=" + hmac.new(secret.reveal().encode(), body, hashlib.sha256).hexdigest()
 
 
-def _is_equal(given: str, right: str) -> bool:
-    return hmac.compare_digest(given.encode(), right.encode())
+def _is_equal(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.encode(), expected.encode())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 import psycopg
@@ -13,6 +15,8 @@ from psycopg.types.numeric import IntDumper
 from sojourn.core.errors import BadConfig, StoreUnavailable
 
 Connection = psycopg.Connection[DictRow]
+AnyConnection = TypeVar("AnyConnection", bound=psycopg.Connection[Any])
+T = TypeVar("T")
 MIN_SERVER_VERSION = 14
 
 # Locks time out, abandoned transactions end, and a confirmed commit is on disk.
@@ -89,6 +93,33 @@ def configure(connection: Connection) -> None:
     """Applies our settings to a new connection."""
     connection.adapters.register_dumper(bool, _FlagDumper)
     connection.execute(_SETTINGS)
+
+
+class LazyConnection(Generic[AnyConnection]):
+    """A connection outside the pool that opens on first use, and once more if it has died while it was idle."""
+
+    def __init__(self, open_connection: Callable[[], AnyConnection]) -> None:
+        self._open_connection = open_connection
+        self._connection: AnyConnection | None = None
+
+    def run(self, work: Callable[[AnyConnection], T]) -> T:
+        while True:
+            was_open = self._connection is not None
+            try:
+                if self._connection is None:
+                    self._connection = self._open_connection()
+                return work(self._connection)
+            except psycopg.Error:
+                is_lost = self._connection is not None and self._connection.closed
+                if is_lost:
+                    self._connection = None
+                if not (was_open and is_lost):
+                    raise
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
 
 class _FlagDumper(IntDumper):

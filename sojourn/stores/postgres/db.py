@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, islice
-from typing import Any, Literal
+from typing import Any
 
 import psycopg
 from psycopg import Cursor
@@ -52,8 +52,8 @@ class ServerClock:
 class PostgresDb:
     """One connection inside one transaction, which begins with the first statement."""
 
-    dialect: Literal["sqlite", "postgres"] = "postgres"
     for_update = " FOR UPDATE"
+    collate = ' COLLATE "C"'
 
     def __init__(
         self,
@@ -97,6 +97,17 @@ class PostgresDb:
             self.execute_many(insert_statement("messages", all_columns), first)
         else:
             self.copy("messages", all_columns, chain(first, rows_with_terms))
+
+    def remove_from_index(self, sessions: Sequence[str]) -> None:
+        """Does nothing: the terms are a column of the deleted rows."""
+
+    def after_import(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Sets the id sequence of a table behind the ids of imported rows."""
+        if table in ("messages", "inbox", "outbox"):
+            self.fetch_one(
+                f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), "
+                f"GREATEST((SELECT max(id) FROM {table}), (SELECT last_value FROM {table}_id_seq)))"
+            )
 
     def copy(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Inserts rows with COPY."""

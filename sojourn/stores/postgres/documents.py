@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from sojourn.stores.postgres.connect import Connection, PostgresAddress, connect
+from sojourn.stores.postgres.connect import Connection, LazyConnection, PostgresAddress, connect
 from sojourn.stores.postgres.errors import translate
 
 T = TypeVar("T")
@@ -27,14 +27,14 @@ class PostgresDocuments:
 
     def __init__(self, url: str, name: str) -> None:
         self._url, self._namespace = url, name
-        self._connection: Connection | None = None
+        self._connection = LazyConnection(self._connect)
         self._lock = threading.Lock()
 
-    def __getstate__(self) -> tuple[str, str]:
-        return self._url, self._namespace
+    def __reduce__(self) -> tuple[type[PostgresDocuments], tuple[str, str]]:
+        return PostgresDocuments, (self._url, self._namespace)
 
-    def __setstate__(self, state: tuple[str, str]) -> None:
-        self.__init__(*state)  # type: ignore[misc]
+    def _connect(self) -> Connection:
+        return connect(PostgresAddress(self._url))
 
     def read(self, name: str, is_good: Callable[[bytes], bool]) -> bytes | None:
         data = self._run(lambda connection: self._read_parts(connection, name, is_copy=0))
@@ -51,7 +51,8 @@ class PostgresDocuments:
         def replace(connection: Connection) -> None:
             if not durable:
                 connection.execute("SET LOCAL synchronous_commit = off")
-            self._lock_document(connection, name)
+            # serialises the writers of one document until the transaction ends
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (self._lock_key(f"write {name}"),))
             connection.execute(_DELETE + ("" if durable else " AND is_copy = 0"), (self._namespace, name))
             for is_copy in (0, 1) if durable else (0,):
                 connection.execute(_INSERT, (self._namespace, name, is_copy, data))
@@ -71,7 +72,7 @@ class PostgresDocuments:
     def try_lock(self) -> PostgresScanLock | None:
         """Takes the scan lock, or returns None. A connection holds it, so it is released when the process dies."""
         try:
-            connection = connect(PostgresAddress(self._url))
+            connection = self._connect()
             try:
                 row = connection.execute(
                     "SELECT pg_try_advisory_lock(%s) AS held", (self._lock_key("scan"),)
@@ -88,40 +89,24 @@ class PostgresDocuments:
 
     def close(self) -> None:
         with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-
-    def _lock_document(self, connection: Connection, name: str) -> None:
-        """Serialises the writers of one document until the transaction ends."""
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (self._lock_key(f"write {name}"),))
+            self._connection.close()
 
     def _lock_key(self, purpose: str) -> int:
         digest = hashlib.sha256(f"sojourn shelf {self._namespace} {purpose}".encode()).digest()
         return int.from_bytes(digest[:8], "big", signed=True)
 
     def _run(self, work: Callable[[Connection], T]) -> T:
-        """Runs `work` in one transaction, and once more if the idle connection had died."""
+        """Runs `work` in one transaction."""
+
+        def run(connection: Connection) -> T:
+            with connection.transaction():
+                return work(connection)
+
         with self._lock:
-            was_open = self._connection is not None
             try:
-                return self._run_once(work)
-            except psycopg.Error as error:
-                is_lost = self._connection is not None and self._connection.closed
-                if is_lost:
-                    self._connection = None
-                if not (was_open and is_lost):
-                    raise self._to_os_error(error) from error
-            try:
-                return self._run_once(work)
+                return self._connection.run(run)
             except psycopg.Error as error:
                 raise self._to_os_error(error) from error
-
-    def _run_once(self, work: Callable[[Connection], T]) -> T:
-        if self._connection is None:
-            self._connection = connect(PostgresAddress(self._url))
-        with self._connection.transaction():
-            return work(self._connection)
 
     def _to_os_error(self, error: psycopg.Error) -> OSError:
         return OSError(str(translate(error, str(PostgresAddress(self._url)))))

@@ -88,7 +88,7 @@ def _unreachable(why: str, at: str) -> StoreUnavailable:
     if "authentication failed" in why or "no password supplied" in why or "pg_hba.conf" in why:
         hint = "Check user and password in SOJOURN_DATABASE_URL, and pg_hba.conf on the server."
     elif "does not exist" in why:
-        hint = "Make it first (createdb, createuser), or correct the name in SOJOURN_DATABASE_URL."
+        hint = "Create it first (createdb, createuser), or correct the name in SOJOURN_DATABASE_URL."
     elif any(phrase in why for phrase in _RESTARTING_PHRASES):
         hint = "The server is restarting. Wait a moment."
     else:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from sojourn.core.sessions import Change
 from sojourn.stores.postgres.connect import Connection
-from sojourn.stores.sql.db import Db, Row
+from sojourn.stores.sql.db import Db, fetch_number
 
 MAX_CHANGES_PER_TRANSACTION = 65536  # with a number of their own; any more share the last one
 RECORD_CHANGE = (
@@ -40,17 +40,13 @@ def read_changes(db: Db, base: int, after: int, limit: int) -> tuple[list[Change
     """Returns the settled changes after a number, and whether others wait for an older transaction to end."""
     rows = db.fetch_all(_PAGE, (base, after, limit))
     settled = [row for row in rows if row["settled"]]
-    return [_change_from(row) for row in settled], len(settled) < len(rows)
+    changes = [Change(row["n"], row["session_id"], row["kind"], row["at"]) for row in settled]
+    return changes, len(settled) < len(rows)
 
 
 def read_last_number(db: Db, base: int) -> int:
     """Returns the last settled number: a reader that starts there sees all later commits."""
-    row = db.fetch_one(_LAST, (base,))
-    return int(row["n"] or 0) if row else 0
-
-
-def _change_from(row: Row) -> Change:
-    return Change(row["n"], row["session_id"], row["kind"], row["at"])
+    return fetch_number(db, _LAST, (base,))
 
 
 def compute_base(connection: Connection) -> tuple[int, bool]:

@@ -7,7 +7,7 @@ from functools import partial
 
 from sojourn.core.messages import Message
 from sojourn.ports.store import SearchHit, SearchQuery
-from sojourn.stores.sql.db import Db
+from sojourn.stores.sql.db import Db, fetch_number
 from sojourn.stores.sql.rows import index_terms
 from sojourn.stores.sql.search import Candidates, search_messages
 from sojourn.text.escape import escape
@@ -41,13 +41,9 @@ def lookup(db: Db, before: int | None, clauses: tuple[Clause, ...], tool: str) -
     rare one. A sample of the newest rows decides, as the planner's estimate is far off for unknown words.
     """
     tsquery = to_tsquery(clauses, tool)
-    row = db.fetch_one("SELECT max(id) AS newest FROM messages")
-    top = min(before or FIRST_TITLE_RANK, (row["newest"] or 0 if row else 0) + 1)
-    row = db.fetch_one(
-        "SELECT count(*) AS n FROM messages WHERE id >= ? AND id < ? AND terms @@ ?::tsquery",
-        (top - _SAMPLE_ROWS, top, tsquery),
-    )
-    is_common = row is not None and row["n"] * 100 >= _SAMPLE_ROWS
+    top = min(before or FIRST_TITLE_RANK, fetch_number(db, "SELECT max(id) AS n FROM messages") + 1)
+    sample = "SELECT count(*) AS n FROM messages WHERE id >= ? AND id < ? AND terms @@ ?::tsquery"
+    is_common = fetch_number(db, sample, (top - _SAMPLE_ROWS, top, tsquery)) * 100 >= _SAMPLE_ROWS
     db.execute_many(f"SET LOCAL {'enable_bitmapscan' if is_common else 'enable_seqscan'} = off", [()])
     # `+ 0` keeps the planner from the primary key, so it uses the index on terms
     return Candidates("messages m", "m.terms @@ ?::tsquery", [tsquery], "m.id" if is_common else "(m.id + 0)")

@@ -10,7 +10,7 @@ from sojourn.ports.store_admin import Progress, StoreStats, VerifyReport
 from sojourn.stores.postgres import index
 from sojourn.stores.postgres.connect import Connection
 from sojourn.stores.sql import admin
-from sojourn.stores.sql.db import Db
+from sojourn.stores.sql.db import Db, fetch_number
 from sojourn.stores.sql.rows import MESSAGE_COLUMNS, message_from_row
 from sojourn.stores.sql.tables import SESSION_TABLES, TABLES
 from sojourn.text.tokenizer import TOKENIZER_VERSION
@@ -60,8 +60,7 @@ def collect_stats(db: Db, place: str, schema: int, stale: bool) -> StoreStats:
 
 
 def _count_unindexed(db: Db) -> int:
-    row = db.fetch_one("SELECT count(*) AS n FROM messages WHERE terms IS NULL")
-    return int(row["n"]) if row else 0
+    return fetch_number(db, "SELECT count(*) AS n FROM messages WHERE terms IS NULL")
 
 
 def verify(db: Db, progress: Progress | None) -> VerifyReport:
@@ -105,12 +104,3 @@ def _rebuild_batch(db: Db, after: int) -> list[int]:
         [(index.to_tsvector(message_from_row(row)), row["id"]) for row in rows],
     )
     return [row["id"] for row in rows]
-
-
-def advance_sequence(db: Db, table: str) -> None:
-    """Sets the id sequence of a table behind the ids of imported rows."""
-    if table in ("messages", "inbox", "outbox"):
-        db.fetch_one(
-            f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), "
-            f"GREATEST((SELECT max(id) FROM {table}), (SELECT last_value FROM {table}_id_seq)))"
-        )

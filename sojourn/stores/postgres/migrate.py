@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from sojourn.core.errors import StoreForeign, StoreNewer, StoreReadOnly
+from sojourn.core.errors import StoreForeign, StoreReadOnly
 from sojourn.stores.postgres import feed
 from sojourn.stores.postgres.connect import Connection, PostgresAddress, check_server
-from sojourn.stores.sql.migrations import Migration, check_row_counts, read_migrations
+from sojourn.stores.sql.migrations import COUNT_ROWS, Migration, check_not_newer, check_row_counts, read_migrations
 from sojourn.text.tokenizer import TOKENIZER_VERSION
 
 load_migrations = partial(read_migrations, Path(__file__).with_name("migrations"))
@@ -24,13 +25,14 @@ SELECT obj_description(to_regclass('schema_migrations')) AS mark,
 """
 
 
+@dataclass(slots=True)
 class StoreState:
     """The state of a store when it was connected to."""
 
-    def __init__(self, *, schema: int, read_only: bool, base: int, stale: bool) -> None:
-        self.schema, self.read_only = schema, read_only
-        self.base = base  # of the change feed
-        self.stale = stale  # the search terms come from another version of the tokenizer
+    schema: int
+    read_only: bool
+    base: int  # of the change feed
+    stale: bool  # the search terms come from another version of the tokenizer
 
 
 def ensure_schema(connection: Connection, address: PostgresAddress, migrations: list[Migration]) -> StoreState:
@@ -75,11 +77,7 @@ def _read_schema(connection: Connection, address: PostgresAddress, newest: int) 
         return 0, state["read_only"]
     row = connection.execute("SELECT max(number) AS number FROM schema_migrations").fetchone()
     schema = int(row["number"] or 0) if row else 0
-    if schema > newest:
-        raise StoreNewer(
-            f"{address} was written by a newer Sojourn (schema {schema}, this one knows {newest}).",
-            hint="Update Sojourn. Nothing was changed.",
-        )
+    check_not_newer(str(address), schema, newest)
     return schema, state["read_only"]
 
 
@@ -107,10 +105,7 @@ def _upgrade(connection: Connection, schema: int, migrations: list[Migration]) -
 
 
 def _count_rows(connection: Connection) -> tuple[int, ...]:
-    row = connection.execute(
-        "SELECT (SELECT count(*) FROM sessions) AS s, (SELECT count(*) FROM messages) AS m, "
-        "(SELECT count(*) FROM events) AS e"
-    ).fetchone()
+    row = connection.execute(COUNT_ROWS).fetchone()
     return tuple(row.values()) if row else ()
 
 

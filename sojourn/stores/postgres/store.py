@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -162,14 +162,6 @@ class PostgresStore(SqlStore):
             f"{source} cannot replace {self.address}.",
             hint="Open the backup as a home and move it with `sojourn store migrate --to URL`.",
         )
-
-    async def import_rows(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        def work(db: Db) -> None:
-            admin.import_rows(db, table, rows)
-            maintenance.advance_sequence(db, table)
-
-        if rows:
-            await self._write(work)
 
     async def health(self) -> Health:
         place = str(self.address)

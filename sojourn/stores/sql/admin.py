@@ -9,7 +9,7 @@ from typing import Any
 
 from sojourn.core.errors import BadInput, SojournError
 from sojourn.ports.store import Health, HealthState
-from sojourn.stores.sql.db import Db, insert_statement, placeholders
+from sojourn.stores.sql.db import Db, fetch_number, insert_statement, placeholders
 from sojourn.stores.sql.tables import TABLES, TABLES_BY_NAME
 
 # Each query counts rows that must not exist; its text describes them.
@@ -44,8 +44,7 @@ _CONSTRAINTS = (
 
 
 def count_rows(db: Db, table: str) -> int:
-    row = db.fetch_one(f"SELECT count(*) AS n FROM {table}")
-    return int(row["n"]) if row else 0
+    return fetch_number(db, f"SELECT count(*) AS n FROM {table}")
 
 
 def is_empty(db: Db) -> bool:
@@ -62,10 +61,7 @@ def collect_statistics(db: Db) -> dict[str, Any]:
     by_source = db.fetch_all("SELECT source, count(*) AS n FROM sessions GROUP BY source ORDER BY 2 DESC, 1")
     by_role = db.fetch_all("SELECT role, count(*) AS n FROM messages GROUP BY role ORDER BY 2 DESC, 1")
     return {
-        "sessions": count_rows(db, "sessions"),
-        "messages": count_rows(db, "messages"),
-        "events": count_rows(db, "events"),
-        "records": count_rows(db, "records"),
+        **count_checked_rows(db),
         "sessions_by_source": {row["source"]: row["n"] for row in by_source},
         "messages_by_role": {row["role"]: row["n"] for row in by_role},
     }
@@ -78,16 +74,15 @@ def health_from(error: SojournError, state: HealthState, place: str, *, readable
 
 def find_violations(db: Db) -> list[str]:
     """Checks the constraints that span rows; returns a sentence for each violated one."""
-    counts = ((problem, db.fetch_one(sql)) for problem, sql in _CONSTRAINTS)
-    return [f"{row['n']} {problem}" for problem, row in counts if row and row["n"]]
+    counts = ((problem, fetch_number(db, sql)) for problem, sql in _CONSTRAINTS)
+    return [f"{count} {problem}" for problem, count in counts if count]
 
 
 def export_rows(db: Db, table: str, *, after: Sequence[Any] | None, limit: int) -> list[tuple[Any, ...]]:
     """Returns the next rows of a table in the order of its key."""
     table_info = TABLES_BY_NAME[table]
-    collate = ' COLLATE "C"' if db.dialect == "postgres" else ""
     numbers = {"seq", "position", "inbox_id"} | ({"id"} if table in ("messages", "inbox", "outbox") else set())
-    key = [name if name in numbers else name + collate for name in table_info.key]
+    key = [name if name in numbers else name + db.collate for name in table_info.key]
     where = f"WHERE ({', '.join(key)}) > ({placeholders(table_info.key)}) " if after is not None else ""
     rows = db.fetch_all(
         f"SELECT {', '.join(table_info.columns)} FROM {table} {where}ORDER BY {', '.join(key)} LIMIT ?",
@@ -97,11 +92,14 @@ def export_rows(db: Db, table: str, *, after: Sequence[Any] | None, limit: int) 
 
 
 def import_rows(db: Db, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    if not rows:
+        return
     table_info = TABLES_BY_NAME[table]
     if table == "messages":
         db.insert_messages(table_info.columns, rows)
     else:
         db.execute_many(insert_statement(table, table_info.columns), rows)
+    db.after_import(table, rows)
 
 
 def timestamp() -> str:

@@ -1,4 +1,4 @@
-"""ports.gateway_store.Bindings over SQL: each place is bound to one session, each session to one place."""
+"""Bindings over SQL: each place is bound to one session, each session to one place."""
 
 from __future__ import annotations
 
@@ -8,28 +8,15 @@ from sojourn.core.errors import Conflict
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.ports.gateway_store import Binding
-from sojourn.stores.sql.db import Conditions, Db, Row, SqlPart, insert_statement, read_method, write_method
-from sojourn.stores.sql.rows import decode_json, encode_json, session_id_from
+from sojourn.stores.sql.db import Conditions, Db, Row, insert_statement
+from sojourn.stores.sql.rows import decode_row, encode_json
 from sojourn.stores.sql.sessions import session_not_found
 from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.stores.sql.wakeups import BINDINGS
-from sojourn.text.escape import escape, unescape
+from sojourn.text.escape import escape
 
 _COLUMNS = ", ".join(TABLES_BY_NAME["bindings"].columns)
 _INSERT = insert_statement("bindings", TABLES_BY_NAME["bindings"].columns)
-
-
-def binding_from(row: Row) -> Binding:
-    """Decodes a `bindings` row."""
-    return Binding(
-        place=unescape(row["place"]),
-        session=session_id_from(row),
-        previous=session_id_from(row, "previous_session_id"),
-        principal=Principal(unescape(row["principal"])),
-        details=decode_json(row["details"]),
-        revision=row["revision"],
-        updated_at=row["updated_at"],
-    )
 
 
 def bind(
@@ -52,22 +39,19 @@ def bind(
         (now, session, escape(place)),
     )
     text = old["details"] if old and details is None else encode_json(dict(details or {}), db.redact)
-    previous = None if old is None else old["previous_session_id"]
-    if old and old["session_id"] not in (None, session):
-        previous = old["session_id"]
     if old is None:
         db.execute(_INSERT, (escape(place), session, None, escape(principal), text, 1, now))
     else:
-        previous = None if previous == session else previous
+        previous = old["previous_session_id"] if old["session_id"] in (None, session) else old["session_id"]
         db.execute(
             "UPDATE bindings SET session_id = ?, previous_session_id = ?, principal = ?, details = ?, "
             "revision = revision + 1, updated_at = ? WHERE place = ?",
-            (session, previous, escape(principal), text, now, escape(place)),
+            (session, None if previous == session else previous, escape(principal), text, now, escape(place)),
         )
     db.wake_names.add(BINDINGS)
     row = _fetch(db, place)
     assert row is not None
-    return binding_from(row)
+    return decode_row(Binding, row)
 
 
 def _fetch(db: Db, place: str, *, lock: bool = False) -> Row | None:
@@ -81,13 +65,13 @@ def _check_revision(place: str, row: Row | None, expect: int | None) -> None:
     if expect not in (None, current):
         raise Conflict(
             f'The place "{place}" was bound by somebody else (revision {current}, not {expect}).',
-            hint="Look again to which session it talks now.",
+            hint="Check which session the place talks to now.",
         )
 
 
 def get_binding(db: Db, place: str) -> Binding | None:
     row = _fetch(db, place)
-    return binding_from(row) if row else None
+    return decode_row(Binding, row) if row else None
 
 
 def list_bindings(
@@ -97,7 +81,7 @@ def list_bindings(
     where.add_filters(("session_id = ?", session), ("principal = ?", principal))
     where.add_prefix("place", prefix)
     rows = db.fetch_all(f"SELECT {_COLUMNS} FROM bindings WHERE {where} ORDER BY place", where.params)
-    return [binding_from(row) for row in rows]
+    return [decode_row(Binding, row) for row in rows]
 
 
 def unbind(db: Db, place: str, *, expect: int | None = None) -> bool:
@@ -108,12 +92,3 @@ def unbind(db: Db, place: str, *, expect: int | None = None) -> bool:
     db.execute("DELETE FROM bindings WHERE place = ?", (escape(place),))
     db.wake_names.add(BINDINGS)
     return True
-
-
-class SqlBindings(SqlPart):
-    """ports.gateway_store.Bindings over SQL."""
-
-    bind = write_method(bind)
-    binding = read_method(get_binding)
-    bindings = read_method(list_bindings)
-    unbind = write_method(unbind)

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import suppress
-from functools import cache, wraps
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, Protocol
 
 from sojourn.core.sessions import Recorded
-from sojourn.stores.sql.wakeups import Subscribers
 from sojourn.text.escape import escape
 from sojourn.text.redaction import Redactor
 
-T = TypeVar("T")
-P = ParamSpec("P")
 Row = Mapping[str, Any]
 
 
 class Db(Protocol):
     """A connection inside a transaction. SQL is written with `?` and without literal percent signs."""
 
-    dialect: Literal["sqlite", "postgres"]
     for_update: str  # suffix that locks the rows a SELECT reads; empty where BEGIN locks the whole database
+    collate: str  # suffix that makes the database compare texts by code point
     redact: Redactor
     wake_names: set[str]  # sessions and topics whose subscribers are woken after the commit
     log_items: dict[str, list[Recorded]]  # what was appended to each log, for subscribers in this process
@@ -39,58 +33,18 @@ class Db(Protocol):
         """Inserts rows of `messages`, with their search terms where the index is part of the row."""
         ...
 
+    def remove_from_index(self, sessions: Sequence[str]) -> None:
+        """Removes the messages of sessions from the search index, before their rows are deleted."""
+        ...
+
+    def after_import(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Adapts the index and the counters of the database to imported rows."""
+        ...
+
     def now(self) -> float: ...
     def record_change(self, session: str, kind: str) -> None:
         """Moves a session to the end of the change feed."""
         ...
-
-
-class SqlPart(ABC):
-    """Base class of the parts of a SQL store. Each database implements its transactions and notifications."""
-
-    poll_seconds = 2.0  # a watcher reads the store after this long even if no notification came
-
-    def __init__(self) -> None:
-        self.subscribers = Subscribers()
-
-    @abstractmethod
-    async def _write(self, work: Callable[[Db], T]) -> T:
-        """Runs `work` in one transaction, which is on disk when this returns."""
-
-    @abstractmethod
-    async def _read(self, work: Callable[[Db], T]) -> T:
-        """Runs `work` on one snapshot of the store."""
-
-    @abstractmethod
-    def _listen(self) -> None:
-        """Starts forwarding notifications of other processes to `self.subscribers`."""
-
-    async def _wait(self, event: asyncio.Event, seconds: float | None = None) -> None:
-        """Waits for the event, at most `seconds` (default: `poll_seconds`)."""
-        with suppress(TimeoutError):
-            # asyncio.wait_for would swallow a cancellation that coincides with the event
-            async with asyncio.timeout(self.poll_seconds if seconds is None else seconds):
-                await event.wait()
-
-
-def read_method(work: Callable[Concatenate[Db, P], T]) -> Callable[Concatenate[SqlPart, P], Coroutine[Any, Any, T]]:
-    """Makes a function of a `Db` a method of a store: it runs on one snapshot."""
-
-    @wraps(work)
-    async def method(self: SqlPart, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._read(lambda db: work(db, *args, **kwargs))
-
-    return method
-
-
-def write_method(work: Callable[Concatenate[Db, P], T]) -> Callable[Concatenate[SqlPart, P], Coroutine[Any, Any, T]]:
-    """Makes a function of a `Db` a method of a store: it runs in one transaction, on disk when the method returns."""
-
-    @wraps(work)
-    async def method(self: SqlPart, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._write(lambda db: work(db, *args, **kwargs))
-
-    return method
 
 
 class Conditions:
@@ -121,6 +75,12 @@ class Conditions:
         """Requires a prefix, if it is not empty."""
         if prefix:
             self.add_filters((f"{column} >= ?", prefix), (f"{column} < ?", _end_of_prefix(escape(prefix))))
+
+
+def fetch_number(db: Db, sql: str, params: Sequence[Any] = ()) -> int:
+    """Returns the column `n` of the first row; 0 if it is NULL or there is no row."""
+    row = db.fetch_one(sql, params)
+    return int(row["n"] or 0) if row else 0
 
 
 def placeholders(values: Sequence[Any]) -> str:

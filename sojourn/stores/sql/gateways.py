@@ -1,20 +1,19 @@
-"""ports.gateway_store.Gateways over SQL: heartbeats, credential leases, health of connections and wake-ups."""
+"""Gateways over SQL: heartbeats, credential leases and health of connections."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from dataclasses import replace
 from typing import Any
 
 from sojourn.core.errors import LeaseLost
-from sojourn.ports.gateway_store import ConnectionHealth, CredentialLease, Heartbeat, Topic
-from sojourn.stores.sql.db import Db, Row, SqlPart, insert_statement, read_method, write_method
-from sojourn.stores.sql.rows import decode_json, encode_json
+from sojourn.ports.gateway_store import ConnectionHealth, CredentialLease, Heartbeat
+from sojourn.stores.sql.db import Db, insert_statement
+from sojourn.stores.sql.rows import decode_row, encode_value
 from sojourn.stores.sql.wakeups import GATEWAYS
 from sojourn.text.escape import escape, unescape
 
 _HEARTBEAT_COLUMNS = ("id", "host", "pid", "health", "started_at", "beat_at", "lease_until")
 _HOLD_COLUMNS = ("credential", "owner", "fence", "lease_until")
-_TOPICS: tuple[Topic, ...] = ("inbox", "outbox", "bindings", "gateways")
 _INBOX_HEALTH = (
     "SELECT platform, account, sum(CASE WHEN state IN ('waiting', 'running') THEN 1 ELSE 0 END) AS waiting, "
     "min(CASE WHEN state IN ('waiting', 'running') THEN received_at END) AS oldest_waiting, "
@@ -29,54 +28,27 @@ _OUTBOX_HEALTH = (
 )
 
 
-def heartbeat_from(row: Row) -> Heartbeat:
-    """Decodes a `gateways` row."""
-    return Heartbeat(
-        id=unescape(row["id"]),
-        host=unescape(row["host"]),
-        pid=row["pid"],
-        health=decode_json(row["health"]),
-        started_at=row["started_at"],
-        beat_at=row["beat_at"],
-        until=row["lease_until"],
-    )
-
-
-def credential_lease_from(row: Row) -> CredentialLease:
-    """Decodes a `credential_holds` row."""
-    return CredentialLease(
-        credential=unescape(row["credential"]),
-        owner=unescape(row["owner"]),
-        fence=row["fence"],
-        until=row["lease_until"],
-    )
-
-
 def save_heartbeat(db: Db, heartbeat: Heartbeat, *, seconds: float = 15.0) -> Heartbeat:
     now = db.now()
+    started_at = heartbeat.started_at or now
+    health = dict(heartbeat.health)
+    beat = replace(heartbeat, health=health, started_at=started_at, beat_at=now, until=now + seconds)
+    columns = encode_value(beat, db.redact)
     row = db.fetch_one(
         f"{insert_statement('gateways', _HEARTBEAT_COLUMNS)} ON CONFLICT (id) DO UPDATE SET "
         "host = excluded.host, pid = excluded.pid, health = excluded.health, beat_at = excluded.beat_at, "
         f"lease_until = excluded.lease_until RETURNING {', '.join(f'gateways.{name}' for name in _HEARTBEAT_COLUMNS)}",
-        (
-            escape(heartbeat.id),
-            escape(heartbeat.host),
-            heartbeat.pid,
-            encode_json(dict(heartbeat.health), db.redact),
-            heartbeat.started_at or now,
-            now,
-            now + seconds,
-        ),
+        [columns[name] for name in _HEARTBEAT_COLUMNS],
     )
     assert row is not None
     db.wake_names.add(GATEWAYS)
-    return heartbeat_from(row)
+    return decode_row(Heartbeat, row)
 
 
 def list_gateways(db: Db, *, alive: bool = True) -> list[Heartbeat]:
     rows = db.fetch_all(f"SELECT {', '.join(_HEARTBEAT_COLUMNS)} FROM gateways ORDER BY id")
     now = db.now()
-    return [heartbeat_from(row) for row in rows if not alive or row["lease_until"] > now]
+    return [decode_row(Heartbeat, row) for row in rows if not alive or row["lease_until"] > now]
 
 
 def delete_gateway(db: Db, id: str) -> bool:
@@ -97,7 +69,7 @@ def lease_credential(db: Db, credential: str, owner: str, *, seconds: float = 30
         f"RETURNING {', '.join(f'credential_holds.{name}' for name in _HOLD_COLUMNS)}",
         (escape(credential), escape(owner), now + seconds, now),
     )
-    return credential_lease_from(row) if row else None
+    return decode_row(CredentialLease, row) if row else None
 
 
 def renew_credential(db: Db, hold: CredentialLease, *, seconds: float = 30.0) -> CredentialLease:
@@ -110,11 +82,11 @@ def renew_credential(db: Db, hold: CredentialLease, *, seconds: float = 30.0) ->
     if row is None:
         raise LeaseLost(
             f'The credential "{hold.credential}" is used by another process now.',
-            hint="Stop using it; one process at a time may.",
+            hint="Stop using it; only one process may use it at a time.",
         )
     if not seconds > 0:
         db.wake_names.add(GATEWAYS)  # another gateway may take it now
-    return credential_lease_from(row)
+    return decode_row(CredentialLease, row)
 
 
 def measure_connections(db: Db) -> list[ConnectionHealth]:
@@ -146,27 +118,3 @@ def prune_finished(db: Db, before: float) -> int:
         + db.execute("DELETE FROM gateways WHERE lease_until < ?", (before,))
         + db.execute("DELETE FROM credential_holds WHERE lease_until < ?", (before,))
     )
-
-
-class SqlGateways(SqlPart):
-    """ports.gateway_store.Gateways over SQL, and `watch_gateway`."""
-
-    heartbeat = write_method(save_heartbeat)
-    gateways = read_method(list_gateways)
-    retire_gateway = write_method(delete_gateway)
-    lease_credential = write_method(lease_credential)
-    renew_credential = write_method(renew_credential)
-    line_health = read_method(measure_connections)
-    prune_journal = write_method(prune_finished)
-
-    async def watch_gateway(self, *topics: Topic, seconds: float = 2.0) -> AsyncGenerator[None, None]:
-        names = [f"@{topic}" for topic in topics or _TOPICS]
-        wakeup = self.subscribers.add(*names)
-        self._listen()
-        try:
-            while True:
-                wakeup.take()
-                yield
-                await self._wait(wakeup, seconds)
-        finally:
-            self.subscribers.remove(wakeup, *names)

@@ -1,79 +1,39 @@
-"""Hand-off rows: codec, compare-and-swap, the checks other writers make, and the end of a stale hand-off."""
+"""Hand-off rows: compare-and-swap, the checks other writers make, and the end of a stale hand-off."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from sojourn.core.errors import Conflict, LeaseLost, NotFound
 from sojourn.core.handoff import (
     BEFORE_BOUND,
     LIVE,
     Handoff,
-    HandoffId,
     Signal,
-    State,
     driver_reverts,
     in_progress,
     is_stale,
     step,
     visible_state,
 )
-from sojourn.core.sessions import SessionId
-from sojourn.stores.sql.db import Db, Row, placeholders
+from sojourn.stores.sql.db import Conditions, Db, placeholders
 from sojourn.stores.sql.lease_guard import CLEAR_LEASE
-from sojourn.stores.sql.rows import to_stored_text
+from sojourn.stores.sql.rows import decode_row, encode_fields, to_stored_text
 from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.stores.sql.wakeups import HANDOFFS
-from sojourn.text.escape import escape, unescape
-from sojourn.text.redaction import Redactor
+from sojourn.text.escape import escape
 
 COLUMNS = ", ".join(TABLES_BY_NAME["handoffs"].columns)
 _SELECT_LIVE = f"SELECT {COLUMNS} FROM handoffs WHERE session_id = ? AND state IN ({placeholders(LIVE)})"
-_ESCAPED = [
-    "from_surface",
-    "platform",
-    "target",
-    "by",
-    "surface",
-    "owner",
-    "thread_id",
-    "place",
-    "message_id",
-    "error_code",
-]
-_REDACTED = ("note", "error")
-_PLAIN = ("fence", "until", "deadline", "driver_fence", "created_at", "claimed_at", "bound_at", "finished_at")
-_COLUMN_OF = {"by": "requested_by", "until": "lease_until"}  # fields whose column has another name
 _NOT_PICKED_UP = "Nobody picked it up in time."
-
-
-def to_columns(fields: Mapping[str, Any], redact: Redactor) -> dict[str, Any]:
-    """Encodes fields of a hand-off as column values."""
-    columns: dict[str, Any] = {}
-    for name, value in fields.items():
-        if name in _ESCAPED:
-            value = escape(value)
-        elif name in _REDACTED:
-            value = to_stored_text(value, redact)
-        columns[_COLUMN_OF.get(name, name)] = value
-    return columns
-
-
-def handoff_from(row: Row) -> Handoff:
-    """Decodes the hand-off of a `handoffs` row."""
-    texts: dict[str, Any] = {name: unescape(row[_COLUMN_OF.get(name, name)]) for name in (*_ESCAPED, *_REDACTED)}
-    plain = {name: row[_COLUMN_OF.get(name, name)] for name in _PLAIN}
-    return Handoff(
-        id=HandoffId(row["id"]), session=SessionId(row["session_id"]), state=cast(State, row["state"]), **texts, **plain
-    )
 
 
 def get_handoff(db: Db, id: str) -> Handoff:
     row = db.fetch_one(f"SELECT {COLUMNS} FROM handoffs WHERE id = ?", (escape(id),))
     if row is None:
         raise NotFound(f'There is no hand-off "{id}".', hint="It was deleted with its session.")
-    return handoff_from(row)
+    return decode_row(Handoff, row)
 
 
 def find_live_handoff(db: Db, session: str) -> Handoff | None:
@@ -81,41 +41,44 @@ def find_live_handoff(db: Db, session: str) -> Handoff | None:
     row = db.fetch_one(_SELECT_LIVE, (escape(session), *LIVE))
     if row is None:
         return None
-    handoff = handoff_from(row)
+    handoff = decode_row(Handoff, row)
     if not is_stale(handoff, db.now()):
         return handoff
     finish_handoff(db, handoff, "abandon", "expired", _NOT_PICKED_UP)
     return None
 
 
-def check_not_leaving(db: Db, session: str, state: str | None) -> None:
-    """Raises if a hand-off is not bound yet. `state` is the session's handoff_state, which avoids most queries."""
-    if state in ("pending", "running"):
-        handoff = find_live_handoff(db, session)
-        if handoff and handoff.state in BEFORE_BOUND:
-            raise in_progress(handoff)
+def check_not_moving(db: Db, session: str, state: str | None, *, or_arriving: bool = False) -> None:
+    """Raises if a hand-off is not bound yet; with `or_arriving`, also if a gateway still works on a bound one.
 
-
-def check_not_moving(db: Db, session: str, state: str | None) -> None:
-    """Raises if a hand-off is not bound yet, or if a gateway still works on it."""
+    `state` is the session's handoff_state, which avoids most queries.
+    """
     handoff = find_live_handoff(db, session) if state in ("pending", "running") else None
-    if handoff and (handoff.state in BEFORE_BOUND or handoff.until > db.now()):
+    if handoff and (handoff.state in BEFORE_BOUND or (or_arriving and handoff.until > db.now())):
         raise in_progress(handoff)
+
+
+def lock_session_row(db: Db, session: str) -> None:
+    """Locks the row of a session. Each step locks it before the hand-off's row, which prevents deadlocks."""
+    db.fetch_one("SELECT 1 AS found FROM sessions WHERE id = ?" + db.for_update, (session,))
 
 
 def swap_handoff(db: Db, seen: Handoff, fields: Mapping[str, Any], *, until: float | None = None) -> Handoff:
     """Compare-and-swap: updates the row if its state and fence (and lease end) are those of `seen`."""
-    columns = to_columns(fields, db.redact)
+    lock_session_row(db, seen.session)
+    columns, where = encode_fields(fields, db.redact), Conditions()
+    where.add_filters(
+        ("id = ?", seen.id), ("state = ?", seen.state), ("fence = ?", seen.fence), ("lease_until = ?", until)
+    )
     row = db.fetch_one(
-        f"UPDATE handoffs SET {', '.join(f'{name} = ?' for name in columns)} WHERE id = ? AND state = ? AND fence = ?"
-        f"{'' if until is None else ' AND lease_until = ?'} RETURNING {COLUMNS}",
-        [*columns.values(), seen.id, seen.state, seen.fence, *([] if until is None else [until])],
+        f"UPDATE handoffs SET {', '.join(f'{name} = ?' for name in columns)} WHERE {where} RETURNING {COLUMNS}",
+        [*columns.values(), *where.params],
     )
     if row is None:
         raise _swap_failed(seen, get_handoff(db, seen.id))
     db.record_change(seen.session, "handoff")
     db.wake_names.add(HANDOFFS)
-    return handoff_from(row)
+    return decode_row(Handoff, row)
 
 
 def _swap_failed(seen: Handoff, current: Handoff) -> Conflict:

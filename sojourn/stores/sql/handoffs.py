@@ -1,4 +1,4 @@
-"""HandoffStore over SQL. Each step locks the session row before the hand-off row, which prevents deadlocks."""
+"""HandoffStore over SQL: request, claim, the steps of a hand-off, and its end."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any, Literal
 from sojourn.core.errors import BadInput, Conflict, NotDriving
 from sojourn.core.handoff import LIVE, Handoff, HandoffId, Step, in_progress, is_waiting, new_handoff_id, step
 from sojourn.core.sessions import SessionId
-from sojourn.stores.sql.db import Db, SqlPart, insert_statement, placeholders, read_method, write_method
+from sojourn.stores.sql.db import Conditions, Db, insert_statement, placeholders
 from sojourn.stores.sql.handoff_guard import (
     COLUMNS,
     copy_to_session,
     find_live_handoff,
     finish_handoff,
     get_handoff,
-    handoff_from,
+    lock_session_row,
     swap_handoff,
-    to_columns,
 )
 from sojourn.stores.sql.lease_guard import CLEAR_LEASE
 from sojourn.stores.sql.leases import is_leased, lock_session, session_busy
+from sojourn.stores.sql.rows import decode_row, encode_value
 from sojourn.stores.sql.sessions import check_session_exists
 from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.stores.sql.wakeups import HANDOFFS
@@ -51,8 +51,7 @@ def request_handoff(
         driver_fence=row["driver_fence"],
         created_at=now,
     )
-    fields = {name: getattr(handoff, name) for name in Handoff.__dataclass_fields__ if name != "session"}
-    columns = to_columns(fields, db.redact) | {"session_id": session}
+    columns = encode_value(handoff, db.redact)
     db.execute(_INSERT, [columns[name] for name in _TABLE_COLUMNS])
     db.execute(f"UPDATE sessions SET {CLEAR_LEASE} WHERE id = ?", (session,))  # an expired lease cannot be renewed now
     copy_to_session(db, handoff)
@@ -65,11 +64,15 @@ def list_handoffs(db: Db, session: SessionId | None, *, limit: int = 100) -> lis
     """Returns the newest hand-offs first."""
     if session is not None:
         check_session_exists(db, session)
-    where, params = ("", []) if session is None else ("WHERE session_id = ?", [escape(session)])
-    rows = db.fetch_all(
-        f"SELECT {COLUMNS} FROM handoffs {where} ORDER BY created_at DESC, id DESC LIMIT ?", [*params, max(0, limit)]
-    )
-    return [handoff_from(row) for row in rows]
+    where = Conditions()
+    where.add_filters(("session_id = ?", session))
+    sql = f"SELECT {COLUMNS} FROM handoffs WHERE {where} ORDER BY created_at DESC, id DESC LIMIT ?"
+    return [decode_row(Handoff, row) for row in db.fetch_all(sql, [*where.params, max(0, limit)])]
+
+
+def find_newest_handoff(db: Db, session: SessionId) -> Handoff | None:
+    newest = list_handoffs(db, session, limit=1)
+    return newest[0] if newest else None
 
 
 def list_pending(db: Db, platforms: Sequence[str] | None = None) -> list[Handoff]:
@@ -84,7 +87,7 @@ def _list_live(db: Db) -> list[Handoff]:
     rows = db.fetch_all(
         f"SELECT {COLUMNS} FROM handoffs WHERE state IN ({placeholders(LIVE)}) ORDER BY created_at, id", LIVE
     )
-    return [handoff_from(row) for row in rows]
+    return [decode_row(Handoff, row) for row in rows]
 
 
 def claim_handoff(
@@ -93,7 +96,6 @@ def claim_handoff(
     for handoff in list_pending(db, platforms):
         if id not in (None, handoff.id):
             continue
-        _lock(db, handoff.session)
         now = db.now()
         fields = {
             "state": step(handoff.state, "claim"),
@@ -112,10 +114,6 @@ def claim_handoff(
     return None
 
 
-def _lock(db: Db, session: SessionId) -> None:
-    db.fetch_one("SELECT 1 AS found FROM sessions WHERE id = ?" + db.for_update, (session,))
-
-
 def advance_handoff(
     db: Db,
     handoff: Handoff,
@@ -127,7 +125,6 @@ def advance_handoff(
     message_id: str = "",
     note: str = "",
 ) -> Handoff:
-    _lock(db, handoff.session)
     fields = {"surface": surface, "place": place, "thread_id": thread_id, "message_id": message_id, "note": note}
     changes = _fields_of_step(handoff, step, db.now(), fields)
     if step != "bound":
@@ -158,25 +155,22 @@ def _fields_of_step(handoff: Handoff, to: Step, now: float, fields: Mapping[str,
 
 
 def renew_handoff(db: Db, handoff: Handoff, seconds: float = 30.0) -> Handoff:
-    _lock(db, handoff.session)
     step(handoff.state, "renew")
     return swap_handoff(db, handoff, {"until": db.now() + seconds})
 
 
 def complete_handoff(db: Db, handoff: Handoff, *, message_id: str = "", note: str = "") -> Handoff:
-    _lock(db, handoff.session)
     return finish_handoff(db, handoff, "complete", message_id=message_id, note=note)
 
 
 def fail_handoff(db: Db, handoff: Handoff, code: str, error: str = "") -> Handoff:
-    _lock(db, handoff.session)
     return finish_handoff(db, handoff, "fail", code, error)
 
 
 def cancel_handoff(
     db: Db, id: HandoffId, *, as_: Literal["cancelled", "expired"] = "cancelled", error: str = ""
 ) -> Handoff:
-    _lock(db, get_handoff(db, id).session)
+    lock_session_row(db, get_handoff(db, id).session)
     return finish_handoff(db, get_handoff(db, id), "cancel" if as_ == "cancelled" else "expire", as_, error)
 
 
@@ -184,33 +178,7 @@ def expire_handoffs(db: Db) -> list[Handoff]:
     """Ends the stale hand-offs and returns them."""
     expired: list[Handoff] = []
     for handoff in _list_live(db):
-        _lock(db, handoff.session)
+        lock_session_row(db, handoff.session)
         if find_live_handoff(db, handoff.session) is None:
             expired.append(get_handoff(db, handoff.id))
     return expired
-
-
-class SqlHandoffs(SqlPart):
-    """ports.handoffs.HandoffStore over SQL."""
-
-    request_handoff = write_method(request_handoff)
-    get_handoff = read_method(get_handoff)
-    handoffs = read_method(list_handoffs)
-    list_pending_handoffs = read_method(list_pending)
-    renew_handoff = write_method(renew_handoff)
-    advance_handoff = write_method(advance_handoff)
-    complete_handoff = write_method(complete_handoff)
-    fail_handoff = write_method(fail_handoff)
-    cancel_handoff = write_method(cancel_handoff)
-    expire_handoffs = write_method(expire_handoffs)
-
-    async def get_handoff_state(self, session: SessionId) -> Handoff | None:
-        newest = await self.handoffs(session, limit=1)
-        return newest[0] if newest else None
-
-    async def claim_handoff(
-        self, owner: str, *, platforms: Sequence[str] | None = None, id: HandoffId | None = None, seconds: float = 30.0
-    ) -> Handoff | None:
-        if not await self.list_pending_handoffs(platforms):
-            return None  # the usual case, which need not wait for the writer
-        return await self._write(lambda db: claim_handoff(db, owner, platforms, id, seconds))

@@ -1,4 +1,4 @@
-"""ports.gateway_store.Inbox over SQL: received messages, each worked on once and in order of its place."""
+"""Inbox over SQL: received messages, each worked on once and in order of its place."""
 
 from __future__ import annotations
 
@@ -7,32 +7,17 @@ from typing import Any, Literal
 
 from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId, TurnId
-from sojourn.ports.gateway_store import AccountKey, Incoming
+from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.platform import File
-from sojourn.stores.sql.db import Db, Row, SqlPart, insert_statement, read_method, write_method
-from sojourn.stores.sql.row_claims import (
-    RELEASED,
-    ClaimFilter,
-    ClaimTable,
-    claim_fields,
-    claim_rows,
-    find_claimable,
-    list_rows,
-    update_claimed,
-)
-from sojourn.stores.sql.rows import encode_json, to_stored_text
+from sojourn.stores.sql.db import Db, insert_statement
+from sojourn.stores.sql.row_claims import RELEASED, ClaimTable
+from sojourn.stores.sql.rows import encode_json
 from sojourn.stores.sql.sessions import check_session_exists
 from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.stores.sql.wakeups import INBOX
 from sojourn.text.escape import escape, unescape
 
-_TABLE = ClaimTable("inbox", "waiting", "running", "Incoming message", INBOX)
-
-
-def incoming_from(row: Row) -> Incoming:
-    """Decodes an `inbox` row."""
-    turn = None if row["turn_id"] is None else TurnId(unescape(row["turn_id"]))
-    return Incoming(turn=turn, received_at=row["received_at"], **claim_fields(row))
+TABLE = ClaimTable(Incoming, "inbox", "waiting", "running", "Incoming message", INBOX)
 
 
 def add_incoming(
@@ -41,7 +26,7 @@ def add_incoming(
     """Stores a received message; returns None if it was stored before."""
     row = db.fetch_one(
         "INSERT INTO inbox(platform, account, message_id, place, payload, received_at) VALUES (?, ?, ?, ?, ?, ?) "
-        f"ON CONFLICT (platform, account, message_id) DO NOTHING RETURNING {_TABLE.columns}",
+        f"ON CONFLICT (platform, account, message_id) DO NOTHING RETURNING {TABLE.columns}",
         (*map(escape, (platform, account, message_id, place)), encode_json(payload, db.redact), db.now()),
     )
     if row is None:
@@ -54,7 +39,7 @@ def add_incoming(
         ],
     )
     db.wake_names.add(INBOX)
-    return incoming_from(row)
+    return TABLE.decode(row)
 
 
 def read_files(db: Db, item: Incoming) -> tuple[File, ...]:
@@ -71,74 +56,26 @@ def update_incoming(
     db: Db, item: Incoming, *, seconds: float = 60.0, session: SessionId | None = None, turn: TurnId | None = None
 ) -> Incoming:
     """Renews a claim, and stores the session and the turn once they are known."""
-    values: dict[str, Any] = {"lease_until": db.now() + seconds}
+    fields: dict[str, Any] = {"until": db.now() + seconds}
     if session is not None:
         check_session_exists(db, session)
-        values["session_id"] = session
+        fields["session"] = session
     if turn is not None:
-        values["turn_id"] = escape(turn)
-    return incoming_from(update_claimed(db, _TABLE, item.id, item.fence, values))
+        fields["turn"] = turn
+    return TABLE.update(db, item, fields)
 
 
 def finish_incoming(
     db: Db, item: Incoming, state: Literal["done", "failed"] = "done", *, error: str = "", turn: TurnId | None = None
 ) -> Incoming:
-    values: dict[str, Any] = {
-        "state": state,
-        "error": to_stored_text(error, db.redact),
-        "finished_at": db.now(),
-        **RELEASED,
-        "ahead": 0,
-    }
+    fields: dict[str, Any] = {"state": state, "error": error, "finished_at": db.now(), **RELEASED, "ahead": 0}
     if turn is not None:
-        values["turn_id"] = escape(turn)
-    finished = incoming_from(update_claimed(db, _TABLE, item.id, item.fence, values))
+        fields["turn"] = turn
+    finished = TABLE.update(db, item, fields)
     if state == "done":
         db.execute("DELETE FROM inbox_files WHERE inbox_id = ?", (item.id,))
     return finished
 
 
 def release_incoming(db: Db, item: Incoming, *, seconds: float = 0.0, error: str = "") -> Incoming:
-    values = {
-        "state": "waiting",
-        "error": to_stored_text(error, db.redact),
-        "next_try_at": db.now() + seconds,
-        **RELEASED,
-        "ahead": 0,
-    }
-    return incoming_from(update_claimed(db, _TABLE, item.id, item.fence, values))
-
-
-def list_incoming(
-    db: Db, *, place: str | None = None, session: SessionId | None = None, states: Sequence[str] = (), limit: int = 100
-) -> list[Incoming]:
-    rows = list_rows(db, _TABLE, place=place, session=session, states=states, limit=limit)
-    return [incoming_from(row) for row in rows]
-
-
-class SqlInbox(SqlPart):
-    """ports.gateway_store.Inbox over SQL."""
-
-    add_incoming = write_method(add_incoming)
-    incoming_files = read_method(read_files)
-    update_incoming = write_method(update_incoming)
-    finish_incoming = write_method(finish_incoming)
-    release_incoming = write_method(release_incoming)
-    incoming = read_method(list_incoming)
-
-    async def claim_incoming(
-        self,
-        owner: str,
-        *,
-        lines: Sequence[AccountKey] | None = None,
-        place: str | None = None,
-        out_of_turn: bool = False,
-        limit: int = 1,
-        seconds: float = 60.0,
-    ) -> list[Incoming]:
-        wanted = ClaimFilter(lines, place, out_of_turn, limit)
-        if not await self._read(lambda db: find_claimable(db, _TABLE, wanted, lock=False)):
-            return []  # the usual case, which need not wait for the writer
-        return [
-            incoming_from(row) for row in await self._write(lambda db: claim_rows(db, _TABLE, owner, wanted, seconds))
-        ]
+    return TABLE.release(db, item, seconds, error, ahead=0)

@@ -68,21 +68,18 @@ def _ingest(db: Db, source: str, home: str, fingerprint: str, transcript: Transc
     key = (escape(source), escape(home), escape(native))
     if is_forgotten(db, "import", *key) or is_forgotten(db, "session", native):
         return Ingested(native_id=native, session=None, outcome="forgotten", note="it was forgotten here")
-    row = db.fetch_one(
-        "SELECT session_id, fingerprint FROM imports WHERE source = ? AND source_home = ? AND source_id = ?", key
-    )
+    row = _find_import(db, source, home, native)
     if row is None:
         result = _import_new(db, source, home, transcript, principal)
         db.execute(_INSERT_IMPORT, (*key, result.session, fingerprint, db.now()))
     else:
-        result = _update_imported(
-            db, SessionId(row["session_id"]), transcript, is_same=row["fingerprint"] == fingerprint
-        )
-    if row is not None and row["fingerprint"] != fingerprint:
-        db.execute(
-            "UPDATE imports SET fingerprint = ?, at = ? WHERE source = ? AND source_home = ? AND source_id = ?",
-            (fingerprint, db.now(), *key),
-        )
+        is_same = row["fingerprint"] == fingerprint
+        result = _update_imported(db, SessionId(row["session_id"]), transcript, is_same=is_same)
+        if not is_same:
+            db.execute(
+                "UPDATE imports SET fingerprint = ?, at = ? WHERE source = ? AND source_home = ? AND source_id = ?",
+                (fingerprint, db.now(), *key),
+            )
     if result.session and result.outcome != "unchanged":
         db.record_change(result.session, "created" if result.outcome == "imported" else "log")
     return result
@@ -94,7 +91,8 @@ def _import_new(db: Db, source: str, home: str, transcript: Transcript, principa
     fields["title"], title_note = _free_title(db, principal, transcript.fields.get("title"))
     parent = transcript.fields.get("parent_session_id")
     if parent:
-        fields["parent_session_id"] = _find_imported(db, source, home, str(parent)) or parent
+        imported = _find_import(db, source, home, str(parent))
+        fields["parent_session_id"] = imported["session_id"] if imported else parent
     insert_session(
         db,
         {
@@ -107,14 +105,13 @@ def _import_new(db: Db, source: str, home: str, transcript: Transcript, principa
             "started_at": fields.get("started_at") or 0.0,
             "last_active": _last_active(transcript),
             "message_count": len(transcript.messages),
-            "tool_call_count": _count_calls(transcript.messages),
+            "tool_call_count": sum(map(count_tool_calls, transcript.messages)),
             "preview": unescape(preview_of(transcript.messages, db.redact)),
             "last_seq": len(transcript.messages),
         },
     )
     _insert_messages(db, session, 0, transcript.messages)
-    _replace_records(db, session, transcript)
-    _replace_usage(db, session, transcript)
+    _replace_details(db, session, transcript)
     return Ingested(
         native_id=transcript.native_id,
         session=session,
@@ -157,12 +154,11 @@ def _free_title(db: Db, principal: Principal, raw: Any) -> tuple[str | None, str
     return wanted, f'title "{title}" was taken; stored as "{wanted}"' if wanted != title else ""
 
 
-def _find_imported(db: Db, source: str, home: str, native: str) -> str | None:
-    row = db.fetch_one(
-        "SELECT session_id FROM imports WHERE source = ? AND source_home = ? AND source_id = ?",
+def _find_import(db: Db, source: str, home: str, native: str) -> Row | None:
+    return db.fetch_one(
+        "SELECT session_id, fingerprint FROM imports WHERE source = ? AND source_home = ? AND source_id = ?",
         (escape(source), escape(home), escape(native)),
     )
-    return row["session_id"] if row else None
 
 
 def _last_active(transcript: Transcript) -> float:
@@ -178,7 +174,8 @@ def _insert_messages(db: Db, session: SessionId, after: int, messages: Sequence[
     )
 
 
-def _replace_records(db: Db, session: SessionId, transcript: Transcript) -> None:
+def _replace_details(db: Db, session: SessionId, transcript: Transcript) -> None:
+    """Replaces the foreign records of a session and its usage by model."""
     db.execute("DELETE FROM source_records WHERE session_id = ?", (session,))
     db.execute_many(
         insert_statement("source_records", TABLES_BY_NAME["source_records"].columns),
@@ -187,13 +184,9 @@ def _replace_records(db: Db, session: SessionId, transcript: Transcript) -> None
             for at, (kind, data) in enumerate(transcript.records, 1)
         ),
     )
-
-
-def _replace_usage(db: Db, session: SessionId, transcript: Transcript) -> None:
-    rows = transcript.fields.get("usage") or ()
-    columns = TABLES_BY_NAME["session_model_usage"].columns
     db.execute("DELETE FROM session_model_usage WHERE session_id = ?", (session,))
-    for row in rows:
+    columns = TABLES_BY_NAME["session_model_usage"].columns
+    for row in transcript.fields.get("usage") or ():
         values = {name: coerce_column(name, row.get(name), db.redact) for name in columns}
         filled = {name: value for name, value in values.items() if value is not None} | {"session_id": session}
         db.execute(insert_statement("session_model_usage", tuple(filled)), list(filled.values()))
@@ -206,14 +199,13 @@ def _update_imported(db: Db, session: SessionId, transcript: Transcript, *, is_s
         return Ingested(native_id=transcript.native_id, session=None, outcome="unchanged", note="it was deleted here")
     rows = db.fetch_all("SELECT seq, native_id, active, compacted FROM messages WHERE session_id = ?", (session,))
     ours = {row["native_id"]: row for row in rows if row["native_id"] is not None}
-    new = [message for message in transcript.messages if _key(message) not in ours]
-    reflagged = [
-        (int(message.active), int(message.compacted), session, ours[_key(message)]["seq"])
-        for message in transcript.messages
-        if _key(message) in ours
-        and (message.active, message.compacted)
-        != (bool(ours[_key(message)]["active"]), bool(ours[_key(message)]["compacted"]))
-    ]
+    new, reflagged = list[Message](), list[Sequence[Any]]()
+    for message in transcript.messages:
+        row = ours.get(_key(message))
+        if row is None:
+            new.append(message)
+        elif (message.active, message.compacted) != (bool(row["active"]), bool(row["compacted"])):
+            reflagged.append((int(message.active), int(message.compacted), session, row["seq"]))
     removed = len(ours.keys() - {_key(message) for message in transcript.messages})
     if is_same and not new and not reflagged:
         return Ingested(native_id=transcript.native_id, session=session, outcome="unchanged", removed_upstream=removed)
@@ -221,8 +213,7 @@ def _update_imported(db: Db, session: SessionId, transcript: Transcript, *, is_s
     _insert_messages(db, session, last, new)
     db.execute_many("UPDATE messages SET active = ?, compacted = ? WHERE session_id = ? AND seq = ?", reflagged)
     _update_session(db, session, head, transcript, new, last + len(new))
-    _replace_records(db, session, transcript)
-    _replace_usage(db, session, transcript)
+    _replace_details(db, session, transcript)
     return Ingested(
         native_id=transcript.native_id,
         session=session,
@@ -248,7 +239,7 @@ def _update_session(
         (
             last_seq,
             len(new),
-            _count_calls(new),
+            sum(map(count_tool_calls, new)),
             last_active,
             last_active,
             values.get("ended_at"),
@@ -262,10 +253,6 @@ def _update_session(
             session,
         ),
     )
-
-
-def _count_calls(messages: Sequence[Message]) -> int:
-    return sum(map(count_tool_calls, messages))
 
 
 def _key(message: Message) -> str | None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 from sojourn.core.errors import Conflict, NotDriving, SessionBusy
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Control, Lease, Session, SessionId
 from sojourn.stores.sql.db import Db, Row
-from sojourn.stores.sql.handoff_guard import check_not_leaving, check_not_moving, find_live_handoff, finish_handoff
-from sojourn.stores.sql.lease_guard import CLEAR_LEASE, check_lease, lease_lost, update_guarded
-from sojourn.stores.sql.rows import to_stored_text
+from sojourn.stores.sql.handoff_guard import check_not_moving, find_live_handoff, finish_handoff
+from sojourn.stores.sql.lease_guard import CLEAR_LEASE, HOLDS_LEASE, check_lease, lease_lost, update_guarded
+from sojourn.stores.sql.rows import decode_json, encode_json
 from sojourn.stores.sql.sessions import check_session_exists, get_session, session_not_found
 from sojourn.text.escape import escape, unescape
 
@@ -41,7 +40,7 @@ def set_driver(db: Db, session: SessionId, surface: str, *, fence: int | None = 
 
 def _end_handoff(db: Db, session: SessionId, row: Row, surface: str) -> None:
     """A new driver ends the hand-off that made the current one; a hand-off that is not bound yet raises."""
-    check_not_leaving(db, session, row["handoff_state"])
+    check_not_moving(db, session, row["handoff_state"])
     if row["handoff_state"] != "running" or row["driver"] == escape(surface):
         return
     if handoff := find_live_handoff(db, session):
@@ -54,7 +53,7 @@ def acquire_lease(db: Db, session: SessionId, *, holder: str, surface: str, seco
         raise NotDriving(session, driver=unescape(row["driver"]), asked=surface)
     if is_leased(row, now):
         raise session_busy(session, row)
-    check_not_leaving(db, session, row["handoff_state"])
+    check_not_moving(db, session, row["handoff_state"])
     fence = row["lease_fence"] + 1
     driver_fence = row["driver_fence"] if row["driver"] else row["driver_fence"] + 1
     db.execute(
@@ -102,7 +101,7 @@ def check_idle(db: Db, session: SessionId, lease: Lease | None) -> None:
     else:
         if is_leased(row, db.now()):
             raise session_busy(session, row)
-        check_not_moving(db, session, row["handoff_state"])
+        check_not_moving(db, session, row["handoff_state"], or_arriving=True)
 
 
 def renew_lease(db: Db, lease: Lease, seconds: float = 30.0) -> Lease:
@@ -117,10 +116,9 @@ def renew_lease(db: Db, lease: Lease, seconds: float = 30.0) -> Lease:
 def send_control(db: Db, session: SessionId, kind: str, payload: Json = None, *, by: str = "") -> Control:
     check_session_exists(db, session)
     now = db.now()
-    text = to_stored_text(json.dumps(payload, ensure_ascii=False), db.redact)
     row = db.fetch_one(
         "INSERT INTO controls(session_id, kind, payload, sender, at) VALUES (?, ?, ?, ?, ?) RETURNING id",
-        (session, escape(kind), text, escape(by), now),
+        (session, escape(kind), encode_json(payload, db.redact), escape(by), now),
     )
     assert row is not None
     db.record_change(session, "control")
@@ -140,15 +138,14 @@ def take_controls(db: Db, lease: Lease) -> list[Control]:
 
 def has_controls(db: Db, lease: Lease) -> bool:
     """Whether unread controls exist. Reads only; raises if the lease is lost."""
-    row = db.fetch_one(_SELECT, (lease.session,))
-    is_held = row and (row["lease_fence"], row["driver_fence"]) == (lease.fence, lease.driver_fence)
-    if not row or not is_held or row["lease_until"] is None:
+    is_held = f"SELECT 1 AS found FROM sessions WHERE {HOLDS_LEASE}"
+    if db.fetch_one(is_held, (lease.session, lease.fence, lease.driver_fence)) is None:
         raise lease_lost(db, lease)
     unread = "SELECT 1 AS found FROM controls WHERE session_id = ? AND taken_at IS NULL"
     return db.fetch_one(unread, (lease.session,)) is not None
 
 
 def _control_from(session: SessionId, row: Row) -> Control:
-    payload = json.loads(unescape(row["payload"])) if row["payload"] is not None else None
+    payload = decode_json(row["payload"]) if row["payload"] is not None else None
     kind, by = unescape(row["kind"]), unescape(row["sender"])
     return Control(id=row["id"], session=session, kind=kind, payload=payload, by=by, at=row["at"])

@@ -31,7 +31,8 @@ _TURN = MESSAGE_COLUMNS.index("turn_id")
 _TIME = MESSAGE_COLUMNS.index("timestamp")
 LOG_COLUMNS = ("session_id", "seq", *MESSAGE_COLUMNS)  # the columns of a message with its position in the log
 _COUNTERS = "message_count = message_count + ?, tool_call_count = tool_call_count + ?, last_active = ?, "
-_INSERT_EVENT = insert_statement("events", TABLES_BY_NAME["events"].columns)
+EVENT_COLUMNS = TABLES_BY_NAME["events"].columns
+_INSERT_EVENT = insert_statement("events", EVENT_COLUMNS)
 _FLAG_BATCH = 500  # messages in one UPDATE
 
 
@@ -68,13 +69,12 @@ def _append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None)
     recorded: list[Recorded] = []
     for seq, item in enumerate(items, row["last_seq"] - len(items) + 1):
         if isinstance(item, Message):
-            values, one = encode_message(db, lease, seq, item, turn, now)
+            values, one = encode_message_row(db, lease, seq, item, turn, now)
             message_rows.append(values)
-            recorded.append(one)
         else:
-            name, data, as_stored = encode_event_row(db, item)
-            event_rows.append((lease.session, seq, turn, name, data, now))
-            recorded.append(Recorded(session=lease.session, seq=seq, at=now, item=as_stored, turn=turn))
+            values, one = encode_event_row(db, lease, seq, item, turn, now)
+            event_rows.append(values)
+        recorded.append(one)
     if message_rows:
         db.insert_messages(LOG_COLUMNS, message_rows)
     if event_rows:
@@ -97,7 +97,7 @@ def _apply_side_writes(db: Db, lease: Lease, side_writes: SideWrites) -> None:
         update_guarded(db, lease, CLEAR_LEASE)
 
 
-def encode_message(
+def encode_message_row(
     db: Db, lease: Lease, seq: int, item: Message, turn: TurnId | None, now: float
 ) -> tuple[tuple[Any, ...], Recorded]:
     """Returns the values of LOG_COLUMNS, and the message as it will be read back."""
@@ -108,11 +108,15 @@ def encode_message(
     return (lease.session, seq, *values), recorded
 
 
-def encode_event_row(db: Db, item: Event) -> tuple[str, str, Event]:
-    """Returns the name of an event, its data as stored, and the event as it will be read back."""
+def encode_event_row(
+    db: Db, lease: Lease, seq: int, item: Event, turn: TurnId | None, now: float
+) -> tuple[tuple[Any, ...], Recorded]:
+    """Returns the values of EVENT_COLUMNS, and the event as it will be read back."""
     name, data = encode_event(item)
     text = to_stored_text(data, db.redact) or "{}"
-    return name, text, item if text == data and isinstance(item, Chunk) else decode_event(name, unescape(text))
+    as_stored = item if text == data and isinstance(item, Chunk) else decode_event(name, unescape(text))
+    recorded = Recorded(session=lease.session, seq=seq, at=now, item=as_stored, turn=turn)
+    return (lease.session, seq, turn, name, text, now), recorded
 
 
 def read_page(db: Db, session: SessionId, after: int, messages_only: bool, limit: int) -> list[Recorded]:
@@ -122,7 +126,7 @@ def read_page(db: Db, session: SessionId, after: int, messages_only: bool, limit
     rows = db.fetch_all(f"SELECT session_id, seq, {_COLUMNS} {page.format('messages')}", params)
     items = [_recorded_message(row) for row in rows]
     if not messages_only:
-        rows = db.fetch_all(f"SELECT {', '.join(TABLES_BY_NAME['events'].columns)} {page.format('events')}", params)
+        rows = db.fetch_all(f"SELECT {', '.join(EVENT_COLUMNS)} {page.format('events')}", params)
         items = sorted([*items, *map(_recorded_event, rows)], key=lambda item: item.seq)
     if not items:
         check_session_exists(db, session)

@@ -1,13 +1,17 @@
-"""Numbered schema migrations: SQL files of a database, and the check that none of them loses rows."""
+"""Numbered schema migrations: SQL files of a database, and the checks before and after them."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from sojourn.core.errors import StoreCorrupt
+from sojourn.core.errors import StoreCorrupt, StoreNewer
 
 Migration = tuple[int, str, str]  # number, name, SQL
+COUNT_ROWS = (
+    "SELECT (SELECT count(*) FROM sessions) AS s, (SELECT count(*) FROM messages) AS m, "
+    "(SELECT count(*) FROM events) AS e"
+)
 
 
 def read_migrations(folder: Path) -> list[Migration]:
@@ -17,6 +21,15 @@ def read_migrations(folder: Path) -> list[Migration]:
         if hit := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
             migrations.append((int(hit[1]), hit[2], file.read_text("utf-8")))
     return sorted(migrations)
+
+
+def check_not_newer(place: str, schema: int, newest: int) -> None:
+    """Raises if a newer version of Sojourn has written the store."""
+    if schema > newest:
+        raise StoreNewer(
+            f"{place} was written by a newer Sojourn (schema {schema}, this one knows {newest}).",
+            hint="Update Sojourn. Nothing was changed.",
+        )
 
 
 def check_row_counts(before: tuple[int, ...], after: tuple[int, ...]) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.sessions import Lease, Principal, SessionId
 from sojourn.ports.store import Record
-from sojourn.stores.sql.db import Conditions, Db, Row, SqlPart, insert_statement, read_method, write_method
+from sojourn.stores.sql.db import Conditions, Db, fetch_number, insert_statement
 from sojourn.stores.sql.lease_guard import check_lease
-from sojourn.stores.sql.rows import decode_json, encode_json, session_id_from
+from sojourn.stores.sql.rows import decode_row, encode_value
 from sojourn.stores.sql.sessions import check_session_exists
 from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.stores.sql.wakeups import RECORDS
-from sojourn.text.escape import escape, unescape
-from sojourn.text.redaction import Redactor
+from sojourn.text.escape import escape
 
 _TABLE_COLUMNS = TABLES_BY_NAME["records"].columns
 _COLUMNS = ", ".join(_TABLE_COLUMNS)
@@ -29,36 +28,6 @@ _UPDATE = (
     "UPDATE records SET value = ?, principal = ?, session_id = ?, revision = revision + 1, updated_at = ? "
     f"WHERE kind = ? AND key = ? AND revision = ? RETURNING {_COLUMNS}"
 )
-
-
-def to_columns(record: Record, redact: Redactor, *, now: float) -> dict[str, Any]:
-    """Encodes a new record as column values. Only the value is redacted: kind and key are compared exactly."""
-    if not record.kind or not record.key:
-        raise BadInput("A record needs a kind and a key.", hint="Give both a name.")
-    return {
-        "kind": escape(record.kind),
-        "key": escape(record.key),
-        "value": encode_json(record.value, redact),
-        "principal": escape(record.principal),
-        "session_id": record.session,
-        "revision": 1,
-        "created_at": now,
-        "updated_at": now,
-    }
-
-
-def record_from(row: Row) -> Record:
-    """Decodes the record of a `records` row."""
-    return Record(
-        kind=unescape(row["kind"]),
-        key=unescape(row["key"]),
-        value=decode_json(row["value"]),
-        principal=Principal(unescape(row["principal"])),
-        session=session_id_from(row),
-        revision=row["revision"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
 
 
 def put_record(
@@ -76,7 +45,10 @@ def put_record(
         lease: a lease that must still hold.
         changed_session: a session that this transaction puts into the change feed anyway.
     """
-    columns = to_columns(record, db.redact, now=db.now())
+    if not record.kind or not record.key:
+        raise BadInput("A record needs a kind and a key.", hint="Set both.")
+    now = db.now()
+    columns = encode_value(replace(record, revision=1, created_at=now, updated_at=now), db.redact)
     if lease is not None:
         check_lease(db, lease)
     if record.session is not None:
@@ -92,12 +64,12 @@ def put_record(
         db.wake_names.add(RECORDS)
     elif record.session != changed_session:
         db.record_change(record.session, "changed")
-    return record_from(row)
+    return decode_row(Record, row)
 
 
 def _revision(db: Db, kind: str, key: str) -> int:
-    row = db.fetch_one("SELECT revision FROM records WHERE kind = ? AND key = ?", (escape(kind), escape(key)))
-    return int(row["revision"]) if row else 0
+    sql = "SELECT revision AS n FROM records WHERE kind = ? AND key = ?"
+    return fetch_number(db, sql, (escape(kind), escape(key)))
 
 
 def _conflict(kind: str, key: str, *, expected: int, current: int) -> Conflict:
@@ -115,7 +87,7 @@ def _conflict(kind: str, key: str, *, expected: int, current: int) -> Conflict:
 
 def get_record(db: Db, kind: str, key: str) -> Record | None:
     row = db.fetch_one(f"SELECT {_COLUMNS} FROM records WHERE kind = ? AND key = ?", (escape(kind), escape(key)))
-    return record_from(row) if row else None
+    return decode_row(Record, row) if row else None
 
 
 def list_records(
@@ -133,16 +105,16 @@ def list_records(
     where.add_prefix("key", prefix)
     where.add_filters(("key > ?", after or None))
     sql = f"SELECT {_COLUMNS} FROM records WHERE {where} ORDER BY key LIMIT ?"
-    return [record_from(row) for row in db.fetch_all(sql, [*where.params, max(0, limit)])]
+    return [decode_row(Record, row) for row in db.fetch_all(sql, [*where.params, max(0, limit)])]
 
 
 def delete_record(
     db: Db, kind: str, key: str, *, expect: int | None = None, changed_session: SessionId | None = None
 ) -> bool:
     """Deletes a record; returns whether it existed. `expect` and `changed_session` are those of `put_record`."""
-    params = [escape(kind), escape(key), *([] if expect is None else [expect])]
-    guard = "" if expect is None else " AND revision = ?"
-    row = db.fetch_one(f"DELETE FROM records WHERE kind = ? AND key = ?{guard} RETURNING session_id", params)
+    where = Conditions()
+    where.add_filters(("kind = ?", kind), ("key = ?", key), ("revision = ?", expect))
+    row = db.fetch_one(f"DELETE FROM records WHERE {where} RETURNING session_id", where.params)
     if row is None:
         if expect is not None and (current := _revision(db, kind, key)):
             raise _conflict(kind, key, expected=expect, current=current)
@@ -150,12 +122,3 @@ def delete_record(
     if row["session_id"] not in (None, changed_session):
         db.record_change(row["session_id"], "changed")
     return True
-
-
-class SqlRecords(SqlPart):
-    """ports.RecordStore over SQL."""
-
-    put_record = write_method(put_record)
-    get_record = read_method(get_record)
-    list_records = read_method(list_records)
-    delete_record = write_method(delete_record)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sojourn.core.messages import Json
@@ -43,6 +43,7 @@ def delete_session(db: Db, session: SessionId, *, lease: Lease | None = None) ->
     members = find_family(db, session)
     for member in members[1:]:
         check_idle(db, SessionId(member), None)
+    db.remove_from_index(members)
     for member in members:
         db.record_change(member, "deleted")  # first: the highest number of the feed must never decrease
     here = f"session_id IN ({placeholders(members)})"
@@ -74,7 +75,8 @@ def forget_session(db: Db, session: SessionId) -> Removed:
     members = find_family(db, session)
     titles = db.fetch_all(f"SELECT title FROM sessions WHERE id IN ({placeholders(members)})", members)
     removed = delete_session(db, session)
-    _redact_mentions(db, _names_of(map(unescape, members), (row["title"] and unescape(row["title"]) for row in titles)))
+    quoted_titles = [f"“{unescape(row['title'])}”" for row in titles if row["title"]]
+    _redact_mentions(db, [*map(unescape, members), *quoted_titles])
     records = removed.rows.get("records", 0) + sum(_delete_facts(db, member) for member in members)
     _insert_tombstones(db, members)
     here = f"session_id IN ({placeholders(members)})"
@@ -93,34 +95,17 @@ def _delete_facts(db: Db, session: str) -> int:
     return sum(db.execute("DELETE FROM records WHERE kind = ? AND key = ?", (row["kind"], row["key"])) for row in facts)
 
 
-def _names_of(sessions: Iterable[str], titles: Iterable[str | None]) -> list[str]:
-    """Returns how events mention sessions: by id, or by title in quotation marks."""
-    return [*sessions, *(f"“{title}”" for title in titles if title)]
-
-
 def _redact_mentions(db: Db, names: Sequence[str]) -> None:
-    """Removes references to the deleted sessions from recall events of other sessions."""
+    """Removes references to the deleted sessions, by id or quoted title, from recall events of other sessions."""
     for name in names:
-        pattern = f"%{escape_like(_as_stored(name))}%"
+        as_stored = escape(json.dumps(name, ensure_ascii=False)[1:-1])
         progress = "SELECT session_id, seq, data FROM events WHERE name = 'progress' AND data LIKE ? ESCAPE '!'"
-        for row in db.fetch_all(progress, (pattern,)):
-            if (data := _without_mentions(row["data"], names)) is not None:
-                params = (data, row["session_id"], row["seq"])
+        for row in db.fetch_all(progress, (f"%{escape_like(as_stored)}%",)):
+            before = decode_json(row["data"])
+            after = _redact_value(before, names)
+            if after != before:
+                params = (escape(json.dumps(after, ensure_ascii=False)), row["session_id"], row["seq"])
                 db.execute("UPDATE events SET data = ? WHERE session_id = ? AND seq = ?", params)
-
-
-def _as_stored(name: str) -> str:
-    """Encodes a name the way it appears inside the JSON text of an event."""
-    return escape(json.dumps(name, ensure_ascii=False)[1:-1])
-
-
-def _without_mentions(data: str, names: Sequence[str]) -> str | None:
-    """Returns the data of an event without mentions of these names; None if there are none."""
-    if not any(_as_stored(name) in data for name in names):
-        return None
-    before = decode_json(data)
-    after = _redact_value(before, names)
-    return None if after == before else escape(json.dumps(after, ensure_ascii=False))
 
 
 def _redact_value(value: Json, names: Sequence[str]) -> Json:

@@ -1,6 +1,6 @@
-"""Row codec: converts messages and sessions to column values and back.
+"""Row codec: converts messages, sessions and other values to column values and back.
 
-Every message is written with `message_row`, so both databases redact and escape it in the same way.
+Messages have functions of their own, which are fast. `encode_fields` and `decode_row` serve all small values.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Done
@@ -19,6 +19,11 @@ from sojourn.text.escape import escape, unescape
 from sojourn.text.query import Clause, matches_terms, matches_text
 from sojourn.text.redaction import Redactor
 from sojourn.text.tokenizer import clip_indexed_text, extract_terms, tool_term
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 
 _FIELDS = tuple(field.name for field in fields(Message))
 _FLAGS = ("structured", "observed", "active", "compacted")
@@ -38,50 +43,29 @@ MESSAGE_COLUMNS = _FIELDS
 _LAST = ("tags", "preview", "last_active")
 SESSION_COLUMNS = (*(field.name for field in fields(Session) if field.name not in (*_LAST, "details")), *_LAST)
 # Columns that only Sojourn writes; importers fill the others.
-_OURS = [
-    "id",
-    "principal",
-    "last_seq",
-    "revision",
-    "driver",
-    "driver_fence",
-    "preview",
-    "message_count",
-    "tool_call_count",
-]
+_COUNTERS = ("last_seq", "revision", "driver_fence", "message_count", "tool_call_count")
+_OURS = ("id", "principal", "driver", "preview", *_COUNTERS)
 FOREIGN_COLUMNS = tuple(name for name in (*SESSION_COLUMNS, *DETAIL_FIELDS) if name not in _OURS)
 # Cost so far. It grows at the source of an imported session, and each import updates it.
 _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
 FIGURE_COLUMNS = (*_TOKENS, "api_call_count", "estimated_cost_usd", "actual_cost_usd", "cost_status", "cost_source")
 # Columns of `sessions` that sum the usage of turns, with the key in `Done.usage`.
 _USAGE_KEYS = {"input_tokens": "input_tokens", "output_tokens": "output_tokens", "estimated_cost_usd": "cost_usd"}
-_INTEGERS = frozenset(
-    [
-        "pinned",
-        "archived",
-        "message_count",
-        "tool_call_count",
-        "last_seq",
-        "revision",
-        "driver_fence",
-        "expiry_finalized",
-        "api_call_count",
-        "compression_fallback_streak",
-        "rewind_count",
-    ]
-) | frozenset(_TOKENS)
-_REALS = frozenset(
-    [
-        "started_at",
-        "last_active",
-        "ended_at",
-        "estimated_cost_usd",
-        "actual_cost_usd",
-        "compression_failure_cooldown_until",
-        "first_seen",
-        "last_seen",
-    ]
-)
+_FLAGS_AND_COUNTS = ("pinned", "archived", "expiry_finalized", "compression_fallback_streak", "rewind_count")
+_INTEGERS = frozenset((*_COUNTERS, *_TOKENS, "api_call_count", *_FLAGS_AND_COUNTS))
+_TIMES = ("started_at", "last_active", "ended_at", "first_seen", "last_seen", "compression_failure_cooldown_until")
+_REALS = frozenset((*_TIMES, "estimated_cost_usd", "actual_cost_usd"))
+# Fields of small values whose column has another name.
+_COLUMN_OF = {
+    "session": "session_id",
+    "previous": "previous_session_id",
+    "turn": "turn_id",
+    "until": "lease_until",
+    "by": "requested_by",
+}
+_JSON_FIELDS = ("value", "payload", "details", "health")
+_FLAG_FIELDS = ("possible_duplicate",)
+_REDACTED_FIELDS = ("note", "error")  # the other texts are names, which are compared character by character
 
 
 def to_stored_text(text: str | None, redact: Redactor) -> str | None:
@@ -243,6 +227,33 @@ def decode_json(text: str) -> Json:
     return json.loads(unescape(text))
 
 
-def session_id_from(row: Mapping[str, Any], column: str = "session_id") -> SessionId | None:
-    """Reads a session id from a column that may be NULL."""
-    return None if row[column] is None else SessionId(row[column])
+def encode_fields(values: Mapping[str, Any], redact: Redactor) -> dict[str, Any]:
+    """Encodes fields of a small value (a record, a hand-off …) as column values, by column name."""
+    columns: dict[str, Any] = {}
+    for name, value in values.items():
+        if name in _JSON_FIELDS:
+            value = encode_json(value, redact)
+        elif isinstance(value, str):
+            value = escape(redact(value) if name in _REDACTED_FIELDS else value)
+        columns[_COLUMN_OF.get(name, name)] = value
+    return columns
+
+
+def encode_value(value: DataclassInstance, redact: Redactor) -> dict[str, Any]:
+    """Encodes all fields of a small value as column values, by column name."""
+    return encode_fields({field.name: getattr(value, field.name) for field in fields(value)}, redact)
+
+
+def decode_row(kind: type[T], row: Mapping[str, Any]) -> T:
+    """Decodes a small value from its row: the reverse of `encode_value`."""
+    values: dict[str, Any] = {}
+    for name in (field.name for field in fields(kind)):
+        value = row[_COLUMN_OF.get(name, name)]
+        if name in _JSON_FIELDS:
+            value = decode_json(value)
+        elif name in _FLAG_FIELDS:
+            value = bool(value)
+        elif isinstance(value, str):
+            value = unescape(value)
+        values[name] = value
+    return kind(**values)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
+from sojourn.core.messages import Message
 from sojourn.ports.store import SearchHit, SearchQuery
 from sojourn.stores.sql.db import Conditions, Db, Row
 from sojourn.stores.sql.rows import MESSAGE_COLUMNS, matches_query, message_from_row, searchable_text
@@ -69,7 +70,7 @@ def _collect(
                 continue
             if not certain and not matches_query(message, clauses, query.tool):
                 continue
-            hits.append(_hit_from(row, clauses))
+            hits.append(_hit_from(row, message, clauses))
             if len(hits) >= query.limit:
                 return
         if len(rows) < page:
@@ -87,8 +88,7 @@ def _message_conditions(query: SearchQuery) -> Conditions:
     return where
 
 
-def _hit_from(row: Row, clauses: tuple[Clause, ...]) -> SearchHit:
-    message = message_from_row(row)
+def _hit_from(row: Row, message: Message, clauses: tuple[Clause, ...]) -> SearchHit:
     return SearchHit(
         session=row["session_id"],
         seq=row["seq"],

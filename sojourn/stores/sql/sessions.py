@@ -21,7 +21,7 @@ from sojourn.core.sessions import (
     new_session_id,
 )
 from sojourn.ports.store import Listing, SearchQuery
-from sojourn.stores.sql.db import Conditions, Db, Row, placeholders
+from sojourn.stores.sql.db import Conditions, Db, Row, fetch_number, placeholders
 from sojourn.stores.sql.rows import SESSION_COLUMNS, coerce_column, session_from, title_terms, to_stored_text
 from sojourn.text.escape import escape, unescape
 from sojourn.text.query import Clause, parse_query
@@ -72,7 +72,7 @@ def create_session(
     if is_forgotten(db, "session", session):
         raise Forgotten(f'"{session}" was forgotten and does not come back.', hint="Start a session with another id.")
     if db.fetch_one("SELECT 1 AS found FROM sessions WHERE id = ?", (session,)):
-        raise Conflict(f'A session "{session}" is already there.', hint="Open it, or leave the id to us.")
+        raise Conflict(f'A session "{session}" is already there.', hint="Open it, or omit the id to get a new one.")
     stored_title = clean_title(title) if title else None
     check_title_free(db, principal, stored_title, besides="")
     extra = {key: value for key, value in (details or {}).items() if key in DETAIL_FIELDS}
@@ -97,12 +97,12 @@ def create_session(
 def check_title_free(db: Db, principal: Principal, title: str | None, *, besides: str) -> None:
     if title is None:
         return
-    held = db.fetch_one(
+    other = db.fetch_one(
         "SELECT id FROM sessions WHERE principal = ? AND title = ? AND id <> ?",
         (principal, to_stored_text(title, db.redact), besides),
     )
-    if held:
-        raise TitleTaken(f'The title "{title}" belongs to session {held["id"]}.', hint="Choose another title.")
+    if other:
+        raise TitleTaken(f'The title "{title}" belongs to session {other["id"]}.', hint="Choose another title.")
 
 
 def get_session(db: Db, session: str, *, principal: Principal | None = None) -> Session:
@@ -152,12 +152,10 @@ def _clean_title_or_none(text: str) -> str | None:
 
 
 def _find_by_prefix(db: Db, start: str, principal: Principal) -> list[Row]:
-    end = start[:-1] + chr(ord(start[-1]) + 1) if ord(start[-1]) < 0xD7FF else start + "\uffff"
-    collate = ' COLLATE "C"' if db.dialect == "postgres" else ""
-    return db.fetch_all(
-        f"SELECT id FROM sessions WHERE id{collate} >= ? AND id{collate} < ? AND principal = ? ORDER BY id LIMIT 4",
-        (escape(start), escape(end), principal),
-    )
+    where = Conditions()
+    where.add_prefix(f"id{db.collate}", start)
+    where.add("principal = ?", principal)
+    return db.fetch_all(f"SELECT id FROM sessions WHERE {where} ORDER BY id LIMIT 4", where.params)
 
 
 def list_sessions(db: Db, listing: Listing) -> list[Session]:
@@ -172,8 +170,7 @@ def list_sessions(db: Db, listing: Listing) -> list[Session]:
 
 def count_sessions(db: Db, listing: Listing) -> int:
     where = _listing_conditions(replace(listing, before=None))
-    row = db.fetch_one(f"SELECT count(*) AS n FROM sessions s WHERE {where}", where.params)
-    return int(row["n"]) if row else 0
+    return fetch_number(db, f"SELECT count(*) AS n FROM sessions s WHERE {where}", where.params)
 
 
 def filter_conditions(query: Listing | SearchQuery) -> Conditions:

@@ -2,35 +2,81 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import AsyncGenerator, Iterator
-from functools import partial
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sojourn.core.errors import NotFound
+from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import Change, Control, Lease, SessionId
+from sojourn.ports.gateway_store import AccountKey, Incoming, Outgoing, Topic
 from sojourn.ports.store import Log
-from sojourn.stores.sql import admin, leases, log, removal, sessions
-from sojourn.stores.sql.bindings import SqlBindings
-from sojourn.stores.sql.db import read_method, write_method
-from sojourn.stores.sql.gateways import SqlGateways
-from sojourn.stores.sql.handoffs import SqlHandoffs
-from sojourn.stores.sql.inbox import SqlInbox
+from sojourn.stores.sql import admin, inbox, leases, log, outbox, records, removal, sessions
+from sojourn.stores.sql import bindings as binding_rows
+from sojourn.stores.sql import gateways as gateway_rows
+from sojourn.stores.sql import handoffs as handoff_steps
+from sojourn.stores.sql.db import Db, fetch_number
+from sojourn.stores.sql.handoff_guard import get_handoff
 from sojourn.stores.sql.ingest import ingest_batch, list_fingerprints, list_forgotten
-from sojourn.stores.sql.outbox import SqlOutbox
-from sojourn.stores.sql.records import SqlRecords
+from sojourn.stores.sql.row_claims import ClaimFilter, ClaimTable, Item
 from sojourn.stores.sql.tables import TABLES
-from sojourn.stores.sql.wakeups import ALL_SESSIONS, Wakeup
+from sojourn.stores.sql.wakeups import ALL_SESSIONS, Subscribers, Wakeup
 
+T = TypeVar("T")
+P = ParamSpec("P")
 _PAGE_ITEMS = 500  # log items in one read
+_GATEWAY_TOPICS: tuple[Topic, ...] = ("inbox", "outbox", "bindings", "gateways")
 
 
-class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGateways):
-    """SessionStore, Ingest and StoreAdmin, as far as both databases share them."""
+def read_method(work: Callable[Concatenate[Db, P], T]) -> Callable[Concatenate[SqlStore, P], Coroutine[Any, Any, T]]:
+    """Makes a function of a `Db` a method of the store: it runs on one snapshot."""
+
+    @wraps(work)
+    async def method(self: SqlStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._read(lambda db: work(db, *args, **kwargs))
+
+    return method
+
+
+def write_method(work: Callable[Concatenate[Db, P], T]) -> Callable[Concatenate[SqlStore, P], Coroutine[Any, Any, T]]:
+    """Makes a function of a `Db` a method of the store: it runs in one transaction, on disk when the method returns."""
+
+    @wraps(work)
+    async def method(self: SqlStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._write(lambda db: work(db, *args, **kwargs))
+
+    return method
+
+
+class SqlStore(ABC):
+    """SessionStore, HandoffStore, GatewayStore, Ingest and StoreAdmin, as far as both databases share them."""
+
+    poll_seconds = 2.0  # a watcher reads the store after this long even if no notification came
+
+    def __init__(self) -> None:
+        self.subscribers = Subscribers()
+
+    # what a database implements
+    @abstractmethod
+    async def _write(self, work: Callable[[Db], T]) -> T:
+        """Runs `work` in one transaction, which is on disk when this returns."""
+
+    @abstractmethod
+    async def _read(self, work: Callable[[Db], T]) -> T:
+        """Runs `work` on one snapshot of the store."""
+
+    @abstractmethod
+    def _listen(self) -> None:
+        """Starts forwarding notifications of other processes to `self.subscribers`."""
 
     @abstractmethod
     async def changes(self, *, after: int = 0, limit: int = 1000) -> list[Change]:
         """Returns the changes after a number, as far as no running transaction can add an earlier one."""
 
+    # sessions
     create = write_method(sessions.create_session)
     get = read_method(sessions.get_session)
     resolve = read_method(sessions.resolve_session)
@@ -47,12 +93,92 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
     renew = write_method(leases.renew_lease)
     send_control = write_method(leases.send_control)
     delete = write_method(removal.delete_session)
+
+    # records
+    put_record = write_method(records.put_record)
+    get_record = read_method(records.get_record)
+    list_records = read_method(records.list_records)
+    delete_record = write_method(records.delete_record)
+
+    # hand-offs
+    request_handoff = write_method(handoff_steps.request_handoff)
+    get_handoff = read_method(get_handoff)
+    get_handoff_state = read_method(handoff_steps.find_newest_handoff)
+    handoffs = read_method(handoff_steps.list_handoffs)
+    list_pending_handoffs = read_method(handoff_steps.list_pending)
+    renew_handoff = write_method(handoff_steps.renew_handoff)
+    advance_handoff = write_method(handoff_steps.advance_handoff)
+    complete_handoff = write_method(handoff_steps.complete_handoff)
+    fail_handoff = write_method(handoff_steps.fail_handoff)
+    cancel_handoff = write_method(handoff_steps.cancel_handoff)
+    expire_handoffs = write_method(handoff_steps.expire_handoffs)
+
+    async def claim_handoff(
+        self, owner: str, *, platforms: Sequence[str] | None = None, id: HandoffId | None = None, seconds: float = 30.0
+    ) -> Handoff | None:
+        if not await self.list_pending_handoffs(platforms):
+            return None  # the usual case, which need not wait for the writer
+        return await self._write(lambda db: handoff_steps.claim_handoff(db, owner, platforms, id, seconds))
+
+    # inbox and outbox
+    add_incoming = write_method(inbox.add_incoming)
+    incoming_files = read_method(inbox.read_files)
+    update_incoming = write_method(inbox.update_incoming)
+    finish_incoming = write_method(inbox.finish_incoming)
+    release_incoming = write_method(inbox.release_incoming)
+    incoming = read_method(inbox.TABLE.list_items)
+    put_outgoing = write_method(outbox.put_outgoing)
+    renew_outgoing = write_method(outbox.renew_outgoing)
+    finish_outgoing = write_method(outbox.finish_outgoing)
+    release_outgoing = write_method(outbox.release_outgoing)
+    outgoing = read_method(outbox.TABLE.list_items)
+
+    async def claim_incoming(
+        self,
+        owner: str,
+        *,
+        lines: Sequence[AccountKey] | None = None,
+        place: str | None = None,
+        out_of_turn: bool = False,
+        limit: int = 1,
+        seconds: float = 60.0,
+    ) -> list[Incoming]:
+        return await self._claim(inbox.TABLE, owner, ClaimFilter(lines, place, out_of_turn, limit), seconds)
+
+    async def claim_outgoing(
+        self, owner: str, *, lines: Sequence[AccountKey] | None = None, limit: int = 1, seconds: float = 60.0
+    ) -> list[Outgoing]:
+        return await self._claim(outbox.TABLE, owner, ClaimFilter(lines, limit=limit), seconds)
+
+    async def _claim(self, table: ClaimTable[Item], owner: str, wanted: ClaimFilter, seconds: float) -> list[Item]:
+        if not await self._read(lambda db: table.find_claimable(db, wanted, lock=False)):
+            return []  # the usual case, which need not wait for the writer
+        return await self._write(lambda db: table.claim(db, owner, wanted, seconds))
+
+    # bindings and gateways
+    bind = write_method(binding_rows.bind)
+    binding = read_method(binding_rows.get_binding)
+    bindings = read_method(binding_rows.list_bindings)
+    unbind = write_method(binding_rows.unbind)
+    heartbeat = write_method(gateway_rows.save_heartbeat)
+    gateways = read_method(gateway_rows.list_gateways)
+    retire_gateway = write_method(gateway_rows.delete_gateway)
+    lease_credential = write_method(gateway_rows.lease_credential)
+    renew_credential = write_method(gateway_rows.renew_credential)
+    line_health = read_method(gateway_rows.measure_connections)
+    prune_journal = write_method(gateway_rows.prune_finished)
+
+    # imports and administration
     list_fingerprints = read_method(list_fingerprints)
     list_forgotten = read_method(list_forgotten)
     ingest = write_method(ingest_batch)
     export_rows = read_method(admin.export_rows)
     import_rows = write_method(admin.import_rows)
     is_empty = read_method(admin.is_empty)
+
+    def tables(self) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+        for table in TABLES:
+            yield table.name, table.columns, table.key
 
     # the log
     async def read(self, session: SessionId, *, after: int = 0, messages_only: bool = False) -> Log:
@@ -65,25 +191,40 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
             if len(items) < _PAGE_ITEMS:
                 return
 
-    async def watch(self, session: SessionId, *, after: int = 0) -> Log:
-        wakeup, has_existed = self.subscribers.add(session), False
-        self._listen()
+    # watchers
+    @contextmanager
+    def _subscribe(self, *names: str, include_log: bool = True) -> Iterator[Wakeup]:
+        """Subscribes to sessions or topics, in this process and in others."""
+        wakeup = self.subscribers.add(*names, include_log=include_log)
         try:
-            while True:
-                wakeup.take()
-                async for item in self.read(session, after=after):
-                    after, has_existed = item.seq, True
-                    yield item
-                has_existed = True
-                async for item in self._follow(wakeup, after):
-                    after = item.seq
-                    yield item
-        except NotFound:
-            if not has_existed:
-                raise
-            return  # deleted while it was watched
+            self._listen()
+            yield wakeup
         finally:
-            self.subscribers.remove(wakeup, session)
+            self.subscribers.remove(wakeup, *names)
+
+    async def _wait(self, event: asyncio.Event, seconds: float | None = None) -> None:
+        """Waits for the event, at most `seconds` (default: `poll_seconds`)."""
+        with suppress(TimeoutError):
+            # asyncio.wait_for would swallow a cancellation that coincides with the event
+            async with asyncio.timeout(self.poll_seconds if seconds is None else seconds):
+                await event.wait()
+
+    async def watch(self, session: SessionId, *, after: int = 0) -> Log:
+        has_existed = False
+        with self._subscribe(session) as wakeup:
+            try:
+                while True:
+                    wakeup.take()
+                    async for item in self.read(session, after=after):
+                        after, has_existed = item.seq, True
+                        yield item
+                    has_existed = True
+                    async for item in self._follow(wakeup, after):
+                        after = item.seq
+                        yield item
+            except NotFound:
+                if not has_existed:
+                    raise  # otherwise it was deleted while it was watched
 
     async def _follow(self, wakeup: Wakeup, after: int) -> Log:
         """Yields what this process appends without reading the database; returns when it has to be read."""
@@ -100,23 +241,23 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
                 return
 
     async def controls(self, lease: Lease) -> AsyncGenerator[Control, None]:
-        wakeup = self.subscribers.add(lease.session, include_log=False)
-        self._listen()
-        try:
+        with self._subscribe(lease.session, include_log=False) as wakeup:
             while True:
                 wakeup.clear()
                 if await self._read(lambda db: leases.has_controls(db, lease)):
                     for control in await self._write(lambda db: leases.take_controls(db, lease)):
                         yield control
                 await self._wait(wakeup)
-        finally:
-            self.subscribers.remove(wakeup, lease.session)
 
-    # change feed
+    async def watch_gateway(self, *topics: Topic, seconds: float = 2.0) -> AsyncGenerator[None, None]:
+        with self._subscribe(*(f"@{topic}" for topic in topics or _GATEWAY_TOPICS)) as wakeup:
+            while True:
+                wakeup.take()
+                yield
+                await self._wait(wakeup, seconds)
+
     async def watch_changes(self, *, after: int = 0) -> AsyncGenerator[Change, None]:
-        wakeup = self.subscribers.add(ALL_SESSIONS)
-        self._listen()
-        try:
+        with self._subscribe(ALL_SESSIONS) as wakeup:
             while True:
                 wakeup.clear()
                 while changes := await self.changes(after=after):
@@ -124,13 +265,6 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
                         after = change.n
                         yield change
                 await self._wait(wakeup)
-        finally:
-            self.subscribers.remove(wakeup, ALL_SESSIONS)
 
     async def last_change(self) -> int:
-        row = await self._read(lambda db: db.fetch_one("SELECT max(n) AS n FROM changes"))
-        return int(row["n"] or 0) if row else 0
-
-    def tables(self) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
-        for table in TABLES:
-            yield table.name, table.columns, table.key
+        return await self._read(lambda db: fetch_number(db, "SELECT max(n) AS n FROM changes"))

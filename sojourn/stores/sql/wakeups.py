@@ -90,27 +90,25 @@ class Subscribers:
                 if not remaining:
                     self._by_name.pop(name, None)
 
-    def wake(self, names: Iterable[str] | None) -> None:
-        """Wakes the subscribers of these names to read the store; None wakes all, if the names are unknown."""
-        with self._lock:
-            keys = list(self._by_name) if names is None else _keys(names)
-            wakeups = [wakeup for key in keys for wakeup in self._by_name.get(key, ())]
-        for wakeup in wakeups:
-            _call_soon(wakeup.loop, wakeup.notify, None)
-
-    def publish(
-        self, names: Iterable[str], log_items: Mapping[str, Sequence[Recorded]], deliver: Delivery = _call_soon
+    def wake(
+        self,
+        names: Iterable[str] | None,
+        log_items: Mapping[str, Sequence[Recorded]] | None = None,
+        deliver: Delivery = _call_soon,
     ) -> None:
-        """Wakes subscribers after a commit of this process.
+        """Wakes subscribers after a commit.
 
         Args:
-            names: sessions and topics that the commit touched.
-            log_items: what was appended, for the sessions to which nothing else happened.
+            names: sessions and topics that the commit touched; None wakes all, if the names are unknown.
+            log_items: what this process appended to the sessions to which nothing else happened; the subscribers of
+                other sessions have to read the store.
             deliver: calls a function in an event loop.
         """
         with self._lock:
-            wakeups = [(wakeup, log_items.get(key)) for key in _keys(names) for wakeup in self._by_name.get(key, ())]
-        for wakeup, items in wakeups:
+            keys = list(self._by_name) if names is None else _keys(names)
+            wakeups = [(wakeup, key) for key in keys for wakeup in self._by_name.get(key, ())]
+        for wakeup, key in wakeups:
+            items = log_items.get(key) if log_items else None
             if items is None or wakeup.include_log:
                 deliver(wakeup.loop, wakeup.notify, items)
 

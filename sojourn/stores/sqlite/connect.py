@@ -20,11 +20,11 @@ from sojourn.core.errors import (
     StoreForeign,
     StoreFull,
     StoreLocked,
-    StoreNewer,
     StoreReadOnly,
     StoreUnavailable,
 )
 from sojourn.ports.store_admin import SQLITE_APPLICATION_ID
+from sojourn.stores.sql.migrations import check_not_newer
 from sojourn.text.escape import from_bytes
 
 BUSY_SECONDS = 30.0
@@ -91,11 +91,7 @@ def check_ours(connection: sqlite3.Connection, path: Path, newest: int) -> int:
                 hint=f"Bring its sessions in with `sojourn import {path.parent}`, and give Sojourn a home of its own.",
             )
         raise StoreForeign(f"{path} is a database of another program.", hint="Choose another home with SOJOURN_HOME.")
-    if schema > newest:
-        raise StoreNewer(
-            f"{path} was written by a newer Sojourn (schema {schema}, this one knows {newest}).",
-            hint="Update Sojourn. Nothing was changed.",
-        )
+    check_not_newer(str(path), schema, newest)
     return schema
 
 

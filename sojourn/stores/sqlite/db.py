@@ -5,10 +5,11 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from sojourn.core.sessions import Recorded
 from sojourn.stores.sql.db import Row, insert_statement
+from sojourn.stores.sqlite import index
 from sojourn.text.redaction import Redactor
 
 RECORD_CHANGE = (
@@ -22,8 +23,8 @@ _RECORD_CHANGE = RECORD_CHANGE.format(session="?", kind="?", at="?")
 class SqliteDb:
     """One connection inside one transaction."""
 
-    dialect: Literal["sqlite", "postgres"] = "sqlite"
     for_update = ""  # BEGIN IMMEDIATE has locked the database already
+    collate = ""  # the default
 
     def __init__(self, connection: sqlite3.Connection, redact: Redactor) -> None:
         self._connection, self.redact = connection, redact
@@ -47,9 +48,14 @@ class SqliteDb:
         self._connection.executemany(sql, rows)
 
     def insert_messages(self, columns: tuple[str, ...], rows: Iterable[Sequence[Any]]) -> None:
-        self._connection.executemany(
-            insert_statement("messages", columns), rows
-        )  # the indexer adds them to the index later
+        self.execute_many(insert_statement("messages", columns), rows)  # the indexer adds them to the index later
+
+    def remove_from_index(self, sessions: Sequence[str]) -> None:
+        index.remove_sessions(self, sessions)
+
+    def after_import(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        if table == "messages":
+            index.reset_if_covers(self, min(row[0] for row in rows))
 
     def now(self) -> float:
         return time.time()

@@ -14,12 +14,12 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, cast
 
-from sojourn.core.events import Chunk, Event, Yielded
+from sojourn.core.events import Chunk, Yielded
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Lease, Recorded, TurnId
 from sojourn.ports.store import SideWrites
 from sojourn.stores.sql.db import Db
-from sojourn.stores.sql.log import LOG_COLUMNS, append, encode_event_row, encode_message
+from sojourn.stores.sql.log import EVENT_COLUMNS, LOG_COLUMNS, append, encode_event_row, encode_message_row
 from sojourn.stores.sql.rows import count_tool_calls
 from sojourn.stores.sqlite.db import RECORD_CHANGE, SqliteDb
 
@@ -76,27 +76,21 @@ def _insert_statement(view: str, columns: int, rows: int) -> str:
     return f"INSERT INTO {view} VALUES {', '.join([row] * rows)}"
 
 
-def _encode_chunk(db: Db, lease: Lease, seq: int, item: Event, turn: TurnId | None, now: float) -> Any:
-    _, data, as_stored = encode_event_row(db, item)
-    recorded = Recorded(session=lease.session, seq=seq, at=now, item=as_stored, turn=turn)
-    return (lease.session, seq, turn, data, now), recorded
-
-
 def _encode_message(db: Db, lease: Lease, seq: int, item: Message, turn: TurnId | None, now: float) -> Any:
-    values, recorded = encode_message(db, lease, seq, item, turn, now)
+    values, recorded = encode_message_row(db, lease, seq, item, turn, now)
     return (*values, count_tool_calls(item), now), recorded
+
+
+def _insert_new(table: str, columns: tuple[str, ...]) -> str:
+    return f"INSERT INTO {table}({', '.join(columns)}) VALUES ({', '.join(f'NEW.{name}' for name in columns)});"
 
 
 CHUNKS = BulkInsert(
     Chunk,
     "bulk_chunks",
-    ("session_id", "seq", "turn_id", "data", "at"),
-    (
-        _ADVANCE.format(counters="", condition=""),
-        "INSERT INTO events(session_id, seq, turn_id, name, data, at) "
-        "VALUES (NEW.session_id, NEW.seq, NEW.turn_id, 'chunk', NEW.data, NEW.at);",
-    ),
-    _encode_chunk,
+    EVENT_COLUMNS,
+    (_ADVANCE.format(counters="", condition=""), _insert_new("events", EVENT_COLUMNS)),
+    encode_event_row,
 )
 MESSAGES = BulkInsert(
     Message,
@@ -108,7 +102,7 @@ MESSAGES = BulkInsert(
             "last_active = NEW.at, ",
             condition=" AND (preview <> '' OR NEW.role <> 'user')",  # the first user message also sets the preview
         ),
-        f"INSERT INTO messages({', '.join(LOG_COLUMNS)}) VALUES ({', '.join(f'NEW.{name}' for name in LOG_COLUMNS)});",
+        _insert_new("messages", LOG_COLUMNS),
         RECORD_CHANGE.format(session="NEW.session_id", kind="'log'", at="NEW.at") + ";",
     ),
     _encode_message,

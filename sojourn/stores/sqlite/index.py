@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sojourn.stores.sql.db import Db
+from sojourn.stores.sql.db import Db, fetch_number
 from sojourn.stores.sql.rows import MESSAGE_COLUMNS, index_terms, message_from_row
 from sojourn.stores.sql.search import Candidates
 from sojourn.text.query import Clause
@@ -27,8 +27,7 @@ def indexed_to(db: Db) -> int:
 
 
 def count_waiting(db: Db) -> int:
-    row = db.fetch_one("SELECT count(*) AS n FROM messages WHERE id > ?", (indexed_to(db),))
-    return int(row["n"]) if row else 0
+    return fetch_number(db, "SELECT count(*) AS n FROM messages WHERE id > ?", (indexed_to(db),))
 
 
 def has_more_waiting(db: Db, limit: int) -> bool:
@@ -47,15 +46,14 @@ def join_terms(row: Any) -> str:
     return " ".join(sorted(index_terms(message_from_row(row))))
 
 
-def insert_terms(db: Db, after: int, entries: Sequence[tuple[int, str]]) -> bool:
+def insert_terms(db: Db, after: int, entries: Sequence[tuple[int, str]]) -> None:
     """Adds rows to the index, unless another process has added them since they were read."""
     if indexed_to(db) != after:
-        return False
+        return
     if after == 0:  # the index is empty, or outdated
         db.execute("INSERT INTO search_index(search_index) VALUES ('delete-all')")
     db.execute_many("INSERT INTO search_index(rowid, terms) VALUES (?, ?)", entries)
     _set_indexed_to(db, entries[-1][0])
-    return True
 
 
 def _set_indexed_to(db: Db, row_id: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -13,11 +12,11 @@ from pathlib import Path
 from sojourn.core.errors import BadInput, StoreLocked
 from sojourn.ports.store_admin import Progress, StoreStats, VerifyReport
 from sojourn.stores.sql import admin
-from sojourn.stores.sql.db import Db
+from sojourn.stores.sql.db import Db, fetch_number
 from sojourn.stores.sql.migrations import Migration
 from sojourn.stores.sqlite import index
 from sojourn.stores.sqlite.connect import check_ours, connect, disk_full, translate_errors
-from sojourn.stores.sqlite.migrate import ensure_schema
+from sojourn.stores.sqlite.migrate import copy_database, ensure_schema
 
 _INDEX_TABLE = "search_index"
 _CHECKPOINT_TRIES = 50
@@ -35,11 +34,10 @@ def collect_stats(db: Db, path: Path) -> StoreStats:
         bytes_by["search index" if name.startswith(_INDEX_TABLE) else kind] += row["bytes"]
     wal = path.with_name(path.name + "-wal")
     bytes_by["write-ahead log"] = wal.stat().st_size if wal.exists() else 0
-    schema = db.fetch_one("PRAGMA user_version")
     return StoreStats(
         kind="sqlite",
         place=str(path),
-        schema=int(schema["user_version"]) if schema else 0,
+        schema=fetch_number(db, "SELECT user_version AS n FROM pragma_user_version"),
         not_indexed=index.count_waiting(db),
         bytes=path.stat().st_size + bytes_by["write-ahead log"],
         bytes_by=bytes_by,
@@ -56,11 +54,9 @@ def verify(db: Db, progress: Progress | None) -> VerifyReport:
     report("rows", 1, 3)
     problems += admin.find_violations(db)
     report("index", 2, 3)
-    upto, last = index.indexed_to(db), db.fetch_one("SELECT max(id) AS n FROM messages")
-    if upto > (last["n"] or 0 if last else 0) and (last and last["n"] is not None):
-        top = db.fetch_one("SELECT seq FROM sqlite_sequence WHERE name = 'messages'")
-        if top and upto > top["seq"]:
-            problems.append(f"the index claims to cover row {upto}, but there is none")
+    upto, last = index.indexed_to(db), fetch_number(db, "SELECT max(id) AS n FROM messages")
+    if last and upto > fetch_number(db, "SELECT seq AS n FROM sqlite_sequence WHERE name = 'messages'"):
+        problems.append(f"the index claims to cover row {upto}, but there is none")
     report("done", 3, 3)
     return VerifyReport(checked=admin.count_checked_rows(db), problems=tuple(problems))
 
@@ -70,7 +66,7 @@ def backup(path: Path, target: Path, progress: Progress | None) -> Path:
     target = admin.choose_backup_file(target)
     part = target.with_name(f".{target.name}.part")
     with _removed_on_exit(part):
-        _copy(path, part, progress)
+        copy_database(path, part, progress)
         part.replace(target)
     return target
 
@@ -91,22 +87,6 @@ def _removed_on_exit(part: Path) -> Iterator[None]:
                 part.with_name(part.name + ending).unlink(missing_ok=True)
 
 
-def _copy(source: Path, target: Path, progress: Progress | None) -> None:
-    target.unlink(missing_ok=True)
-    os.close(os.open(target, os.O_CREAT | os.O_RDWR, 0o600))
-    report = (lambda status, left, total: progress("pages", total - left, total)) if progress else None
-    with translate_errors(source):
-        opened, copy = connect(source, read_only=True), sqlite3.connect(target)
-        try:
-            opened.execute("BEGIN")
-            opened.execute("SELECT 1 FROM sqlite_master").fetchone()  # starts the snapshot that all pages come from
-            opened.backup(copy, pages=4096, progress=report)
-            copy.execute("PRAGMA journal_mode = DELETE")
-        finally:
-            copy.close()
-            opened.close()
-
-
 def restore(path: Path, source: Path, migrations: list[Migration], progress: Progress | None) -> None:
     """Replaces the store by a copy. The old file is renamed, never deleted."""
     if not source.is_file():
@@ -123,7 +103,7 @@ def restore(path: Path, source: Path, migrations: list[Migration], progress: Pro
     _check_unused(path)
     fresh = path.with_name(f".{path.name}.restored")
     with _removed_on_exit(fresh):
-        _copy(source, fresh, progress)
+        copy_database(source, fresh, progress)
         with translate_errors(fresh):
             made = sqlite3.connect(fresh)
             made.execute("PRAGMA journal_mode = WAL")

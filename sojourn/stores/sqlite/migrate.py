@@ -9,14 +9,17 @@ from functools import partial
 from pathlib import Path
 
 from sojourn.core.errors import StoreCorrupt, StoreReadOnly
-from sojourn.ports.store_admin import SQLITE_APPLICATION_ID
-from sojourn.stores.sql.migrations import Migration, check_row_counts, read_migrations
+from sojourn.ports.store_admin import SQLITE_APPLICATION_ID, Progress
+from sojourn.stores.sql.migrations import COUNT_ROWS, Migration, check_row_counts, read_migrations
 from sojourn.stores.sqlite.connect import check_ours, connect, translate_errors
 
+_CREATE_MIGRATIONS = (
+    "CREATE TABLE IF NOT EXISTS schema_migrations(number INTEGER PRIMARY KEY, name TEXT NOT NULL, at REAL NOT NULL)"
+)
 load_migrations = partial(read_migrations, Path(__file__).with_name("migrations"))
 
 
-def ensure_schema(path: Path, migrations: list[Migration], *, read_only: bool) -> int:
+def ensure_schema(path: Path, migrations: list[Migration], *, read_only: bool) -> None:
     """Creates a missing store, upgrades an old one, and raises for a file that is not a Sojourn store."""
     newest = migrations[-1][0]
     if not path.exists():
@@ -39,7 +42,6 @@ def ensure_schema(path: Path, migrations: list[Migration], *, read_only: bool) -
                     hint="Copy it to where you may write, and open it there.",
                 )
             _upgrade(opened, path, migrations)
-        return newest
     finally:
         opened.close()
 
@@ -55,7 +57,8 @@ def _create(path: Path, migrations: list[Migration]) -> None:
         try:
             opened.execute("PRAGMA journal_mode = WAL")
             opened.execute("BEGIN IMMEDIATE")
-            _set_application_id(opened)
+            opened.execute(f"PRAGMA application_id = {SQLITE_APPLICATION_ID}")
+            opened.execute(_CREATE_MIGRATIONS)
             for number, name, sql in migrations:
                 _apply(opened, number, name, sql)
             opened.execute("COMMIT")
@@ -68,13 +71,6 @@ def _create(path: Path, migrations: list[Migration]) -> None:
             pass  # another process has created it first
         finally:
             fresh.unlink(missing_ok=True)
-
-
-def _set_application_id(opened: sqlite3.Connection) -> None:
-    opened.execute(f"PRAGMA application_id = {SQLITE_APPLICATION_ID}")
-    opened.execute(
-        "CREATE TABLE IF NOT EXISTS schema_migrations(number INTEGER PRIMARY KEY, name TEXT NOT NULL, at REAL NOT NULL)"
-    )
 
 
 def _apply(opened: sqlite3.Connection, number: int, name: str, sql: str) -> None:
@@ -115,9 +111,7 @@ def _upgrade(opened: sqlite3.Connection, path: Path, migrations: list[Migration]
 
 
 def _count_rows(opened: sqlite3.Connection) -> tuple[int, ...]:
-    return tuple(
-        opened.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("sessions", "messages", "events")
-    )
+    return tuple(opened.execute(COUNT_ROWS).fetchone())
 
 
 def _back_up(opened: sqlite3.Connection, path: Path) -> None:
@@ -125,10 +119,21 @@ def _back_up(opened: sqlite3.Connection, path: Path) -> None:
     schema = opened.execute("PRAGMA user_version").fetchone()[0]
     folder = path.parent / "backups"
     folder.mkdir(mode=0o700, exist_ok=True)
-    target = folder / f"{path.stem}-schema{schema}-{time.strftime('%Y%m%d-%H%M%S')}.db"
+    copy_database(path, folder / f"{path.stem}-schema{schema}-{time.strftime('%Y%m%d-%H%M%S')}.db")
+
+
+def copy_database(source: Path, target: Path, progress: Progress | None = None) -> None:
+    """Copies a database while other processes write: all pages come from one snapshot."""
+    target.unlink(missing_ok=True)
     os.close(os.open(target, os.O_CREAT | os.O_RDWR, 0o600))
-    copy = sqlite3.connect(target)
-    try:
-        opened.backup(copy)
-    finally:
-        copy.close()
+    report = (lambda status, left, total: progress("pages", total - left, total)) if progress else None
+    with translate_errors(source):
+        opened, copy = connect(source, read_only=True), sqlite3.connect(target)
+        try:
+            opened.execute("BEGIN")
+            opened.execute("SELECT 1 FROM sqlite_master").fetchone()  # starts the snapshot that all pages come from
+            opened.backup(copy, pages=4096, progress=report)
+            copy.execute("PRAGMA journal_mode = DELETE")
+        finally:
+            copy.close()
+            opened.close()

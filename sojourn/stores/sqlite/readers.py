@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from sojourn.stores.sqlite.writer import LoopMailbox
+from sojourn.stores.sqlite.writer import LoopMailbox, settle
 
 _BATCH_SECONDS = 0.0005  # how long a result may wait for the next one
 Work = Callable[[Any], Any]
@@ -62,9 +62,9 @@ class ReaderPool:
     def _run_job(self, job: Job, mailbox: LoopMailbox) -> None:
         work, loop, future = job
         try:
-            mailbox.send(loop, _settle, future, self._read(work), None)
+            mailbox.send(loop, settle, future, self._read(work), None)
         except BaseException as error:  # noqa: BLE001  the thread must survive; the caller gets the error
-            mailbox.send(loop, _settle, future, None, error)
+            mailbox.send(loop, settle, future, None, error)
 
     def close(self) -> None:
         with self._starting:
@@ -73,12 +73,3 @@ class ReaderPool:
             self._jobs.put(None)
         for thread in threads:
             thread.join(timeout=30)
-
-
-def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
-    if future.done():
-        return  # the caller was cancelled
-    if error is not None:
-        future.set_exception(error)
-    else:
-        future.set_result(result)

@@ -30,7 +30,7 @@ from sojourn.stores.sqlite.indexer import Indexer
 from sojourn.stores.sqlite.migrate import ensure_schema, load_migrations
 from sojourn.stores.sqlite.notify import SqliteNotifier
 from sojourn.stores.sqlite.readers import ReaderPool
-from sojourn.stores.sqlite.writer import LoopMailbox, WriteLock, Writer
+from sojourn.stores.sqlite.writer import LoopMailbox, WriteLock, Writer, settle
 from sojourn.text.escape import from_bytes
 from sojourn.text.redaction import Redactor, redact
 
@@ -117,7 +117,7 @@ class SqliteStore(SqlStore):
         """Runs in the writer thread: wakes subscribers of this process, then notifies other processes."""
         if self._notifier and db.wake_names:
             log_items = {name: items for name, items in db.log_items.items() if name not in db.other_changes}
-            self.subscribers.publish(db.wake_names, log_items, self._mailbox.send)
+            self.subscribers.wake(db.wake_names, log_items, self._mailbox.send)
             self._mailbox.deliver()  # before the datagrams, which take longer
             self._notifier.notify(db.wake_names)
         if self._indexer and db.wake_names:
@@ -154,16 +154,8 @@ class SqliteStore(SqlStore):
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
-        def settle(result: T, error: BaseException | None) -> None:
-            if future.done():
-                return  # the caller was cancelled; the commit stands
-            if error is not None:
-                future.set_exception(error)
-            else:
-                future.set_result(result)
-
         def on_commit(result: Any, error: BaseException | None) -> None:
-            self._mailbox.send(loop, settle, result, error)
+            self._mailbox.send(loop, settle, future, result, error)
 
         self._writer.submit(work, on_commit)
         return await future
@@ -234,19 +226,8 @@ class SqliteStore(SqlStore):
             self._notifier.listen()
 
     # deletion
-    async def delete(self, session: SessionId, *, lease: Lease | None = None) -> Removed:
-        def work(db: Db) -> Removed:
-            index.remove_sessions(db, removal.find_family(db, session))
-            return removal.delete_session(db, session, lease=lease)
-
-        return await self._write(work)
-
     async def forget(self, session: SessionId) -> Removed:
-        def work(db: Db) -> Removed:
-            index.remove_sessions(db, removal.find_family(db, session))
-            return removal.forget_session(db, session)
-
-        removed = await self._write(work)
+        removed = await self._write(lambda db: removal.forget_session(db, session))
         remaining = await asyncio.to_thread(self._scrub)
         return replace(removed, backups=maintenance.find_backups(self.path), remaining=remaining)
 
@@ -258,16 +239,6 @@ class SqliteStore(SqlStore):
     def history(self) -> SqliteHistory:
         self._open()
         return SqliteHistory(self.path)
-
-    # import of rows
-    async def import_rows(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        def work(db: Db) -> None:
-            admin.import_rows(db, table, rows)
-            if table == "messages":
-                index.reset_if_covers(db, min(row[0] for row in rows))
-
-        if rows:
-            await self._write(work)
 
     # maintenance
     async def stats(self) -> StoreStats:

@@ -43,12 +43,12 @@ class WriteLock:
         self._threads = threading.Lock()  # the files exclude other processes, not other threads
 
     @contextmanager
-    def hold(self, seconds: float = BUSY_SECONDS) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         if fcntl is None:
             yield
             return
         queue_file, write_file = self._files
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + BUSY_SECONDS
         with self._threads:
             _lock_file(queue_file, deadline, pause_seconds=0.001)
             try:
@@ -96,6 +96,16 @@ class LoopMailbox:
         for loop, calls in pending.items():
             with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(_call_all, calls)
+
+
+def settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    """Ends a future with its result or error, unless the caller was cancelled (then a commit still stands)."""
+    if future.done():
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(result)
 
 
 def _call_all(calls: list[tuple[Callable[..., object], tuple[Any, ...]]]) -> None:

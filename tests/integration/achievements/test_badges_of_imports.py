@@ -6,7 +6,7 @@ import pytest
 
 from sojourn.achievements.document_store import FolderStore
 from sojourn.achievements.scan_job import ScanJob, ScanSettings
-from sojourn.achievements.snapshot import session_rows
+from sojourn.achievements.snapshot import build_session_rows
 from sojourn.importers.hermes import HermesImporter
 from sojourn.importers.import_history import import_history
 from sojourn.stores.postgres.store import PostgresStore
@@ -36,7 +36,7 @@ async def test_an_imported_golden_history_has_the_numbers_of_the_original(name, 
     history = store.history()
     with time_zone(expected["tz"]):
         outcome = ScanJob(history, FolderStore(tmp_path / "scans"), BOOK, ScanSettings(workers=1), scanner).run()
-    rows = {row["session_id"]: row for row in session_rows(BOOK, outcome.records, history.previews)}
+    rows = {row["session_id"]: row for row in build_session_rows(BOOK, outcome.records, history.previews)}
     wanted = {row["session_id"]: row for row in expected["sessions"]}
     differences = [
         (session, key, rows.get(session, {}).get(key), value)

@@ -2,7 +2,7 @@ import tomllib
 
 import pytest
 
-from sojourn.cli.commands.toml_edit import set_key
+from sojourn.cli.commands.config import set_key
 from sojourn.settings_table import SETTINGS_BY_NAME
 
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from sojourn.chat_commands import find_command, parse_command
-from sojourn.cli.chat.event_lines import EventRenderer
-from sojourn.cli.chat.markdown_stream import MarkdownStream
+from sojourn.cli.chat.event_lines import EventRenderer, MarkdownStream
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import assistant, user

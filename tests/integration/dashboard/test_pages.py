@@ -4,7 +4,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from sojourn.dashboard.pages import PAGE_PATHS, BuiltPages, page_router
+from sojourn.dashboard.pages import BuiltPages, page_router
+from sojourn.dashboard.plugin_folders import PAGE_PATHS
 from sojourn.http import problems
 
 

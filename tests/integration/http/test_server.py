@@ -95,4 +95,4 @@ def test_the_address_is_one_that_clients_here_can_use():
 def test_a_home_that_cannot_be_written_to_is_no_reason_not_to_serve(home):
     home.write_text("not a folder")
     inside = Settings(values={"home": home / "x"}, origins={}, user_home=home, places={}, plugins={})
-    assert "Not a directory" in server._announce(inside, SAID, own=False).warning
+    assert "Not a directory" in server._announce(inside, SAID, own_token=False, link="").warning

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.platforms.markdown import render_html
-from sojourn.platforms.slack.mrkdwn import from_mrkdwn, to_mrkdwn
+from sojourn.platforms.slack.messages import from_mrkdwn, to_mrkdwn
 from sojourn.platforms.telegram.messages import to_html
 from tests.servers.telegram import Rendered
 

@@ -125,7 +125,7 @@ def test_a_template_can_be_edited(sojourn, filled):
     assert made["description"] == "for ~/site"
     assert sojourn("templates", "edit", "two", "--drop", "9").code == 2
     assert "at least one example" in sojourn("templates", "edit", "two", "--drop", "1").err
-    assert "nobody is here to edit" in sojourn("templates", "edit", "two").err
+    assert "no terminal for an editor" in sojourn("templates", "edit", "two").err
 
 
 def test_suggestions_wait_until_they_are_decided(sojourn, home):

@@ -19,7 +19,7 @@ STEPS = st.lists(
 
 
 def record_of(history: ListedHistory, session: str) -> CacheRecord:
-    return CacheRecord(history.facts[session], scanner().contribution(history.rows[session]))
+    return CacheRecord(history.facts[session], scanner().count_session(history.rows[session]))
 
 
 def told(ledger: SessionAggregate):

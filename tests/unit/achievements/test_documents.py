@@ -11,6 +11,7 @@ from sojourn.achievements.factory import erase_from_documents
 from sojourn.achievements.scan_job import ScanJob, ScanSettings
 from sojourn.achievements.snapshot import SnapshotStore
 from sojourn.achievements.unlocks import Unlock
+from sojourn.badge_rules import MetricRule, tool_named
 from tests.unit.achievements.worlds import BOOK, ListedHistory, scanner
 
 RECORDS = {
@@ -177,13 +178,14 @@ def test_a_forgotten_session_leaves_no_trace_and_no_badge_loses_its_date(tmp_pat
     history = ListedHistory()
     history.put("private", *["x"] * 300, title="A private matter")  # supposed_to_be_quick: 300 messages
     history.put("other", "x")
-    job = ScanJob(history, documents, BOOK, ScanSettings(workers=1), scanner)
+    book = BOOK.extend([MetricRule(key="plugin.calls", pattern=tool_named("terminal"))], [])  # of some plugin
+    job = ScanJob(history, documents, book, ScanSettings(workers=1))
     job.save(job.run(now=lambda: 1000.0), SnapshotStore(documents))
-    assert sorted(erase_from_documents(documents, "private")) == [
+    assert sorted(erase_from_documents(documents, book, "private")) == [
         "scan_checkpoint.json",
         "scan_snapshot.json",
         "state.json",
     ]
     assert not any(b"rivate" in path.read_bytes() for path in tmp_path.iterdir())
     assert unlocks.load(documents)["supposed_to_be_quick"].unlocked_at == 1000
-    assert erase_from_documents(documents, "private") == []
+    assert erase_from_documents(documents, book, "private") == []

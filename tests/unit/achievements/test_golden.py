@@ -6,7 +6,7 @@ import pytest
 
 from sojourn.achievements.document_store import FolderStore
 from sojourn.achievements.scan_job import ScanJob, ScanSettings
-from sojourn.achievements.snapshot import session_rows
+from sojourn.achievements.snapshot import build_session_rows
 from sojourn.importers.hermes_history import HermesHistory
 from tests.unit.achievements.worlds import BOOK, golden, scanner, time_zone
 
@@ -23,7 +23,7 @@ def test_every_number_of_a_golden_history_is_the_same(name, tmp_path):
     history = HermesHistory(home)
     with time_zone(expected["tz"]):
         outcome = ScanJob(history, FolderStore(tmp_path / "scans"), BOOK, ScanSettings(workers=1), scanner).run()
-    rows = {row["session_id"]: row for row in session_rows(BOOK, outcome.records, history.previews)}
+    rows = {row["session_id"]: row for row in build_session_rows(BOOK, outcome.records, history.previews)}
     assert rows == {row["session_id"]: row for row in expected["sessions"]}
     assert outcome.snapshot["aggregate"] == expected["aggregate"]
     assert {key: outcome.snapshot[key] for key in COUNTS} == expected["counts"]

@@ -26,13 +26,13 @@ def shown(history, badge, **options):
 
 
 def test_every_counting_message_is_shown_newest_session_first(history):
-    page = shown(history, "codex_conjurer")
-    assert [(one["session_id"], one["row"]) for one in page.receipts] == [("new", 1), ("new", 2), ("old", 2)]
-    assert page.next == ""
+    receipts, following = shown(history, "codex_conjurer")
+    assert [(one["session_id"], one["row"]) for one in receipts] == [("new", 1), ("new", 2), ("old", 2)]
+    assert following == ""
 
 
 def test_the_words_that_counted_are_marked(history):
-    for one in shown(history, "codex_conjurer").receipts:
+    for one in shown(history, "codex_conjurer")[0]:
         assert one["highlights"]
         assert {one["excerpt"][start:stop].lower() for start, stop in one["highlights"]} == {"codex"}
 
@@ -40,9 +40,8 @@ def test_the_words_that_counted_are_marked(history):
 def test_pages_follow_each_other(history):
     seen, after = [], ""
     while True:
-        page = shown(history, "codex_conjurer", after=after, limit=1)
-        seen += [(one["session_id"], one["row"]) for one in page.receipts]
-        after = page.next
+        receipts, after = shown(history, "codex_conjurer", after=after, limit=1)
+        seen += [(one["session_id"], one["row"]) for one in receipts]
         if not after:
             break
     assert seen == [("new", 1), ("new", 2), ("old", 2)]
@@ -50,19 +49,19 @@ def test_pages_follow_each_other(history):
 
 def test_a_tool_badge_shows_the_calls(history):
     history.rows["new"] = raw([{"role": "assistant", "tool_calls": [{"name": "terminal"}, {"name": "patch"}]}])
-    page = shown(history, "terminal_goblin")
-    assert [(one["kind"], one["tools"]) for one in page.receipts] == [("tool", ["terminal"])]
+    receipts, _ = shown(history, "terminal_goblin")
+    assert [(one["kind"], one["tools"]) for one in receipts] == [("tool", ["terminal"])]
 
 
 def test_a_record_badge_shows_the_session_that_holds_it(history):
     history.rows["old"] = raw([{"role": "assistant", "tool_calls": [{"name": "terminal"}] * 3}])
     history.rows["new"] = raw([{"role": "assistant", "tool_calls": [{"name": "terminal"}]}])
-    assert [one["session_id"] for one in shown(history, "let_him_cook").receipts] == ["old"]
+    assert [one["session_id"] for one in shown(history, "let_him_cook")[0]] == ["old"]
 
 
 def test_a_badge_for_sessions_shows_sessions(history):
-    page = shown(history, "marathon_operator")
-    assert [(one["kind"], one["title"]) for one in page.receipts] == [
+    receipts, _ = shown(history, "marathon_operator")
+    assert [(one["kind"], one["title"]) for one in receipts] == [
         ("session", "CODEX CODEX CODEX "),
         ("session", "Old one"),
     ]
@@ -70,7 +69,7 @@ def test_a_badge_for_sessions_shows_sessions(history):
 
 def test_one_swallowed_line_is_marked_without_showing_all_of_it(history):
     history.put("new", "missing " + "x" * 5000 + " env", started_at=2.0)
-    only = shown(history, "forgot_the_env_var").receipts[0]
+    only = shown(history, "forgot_the_env_var")[0][0]
     assert len(only["excerpt"]) < 500
     assert only["highlights"][0][0] == 0
 

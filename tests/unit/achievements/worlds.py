@@ -54,7 +54,7 @@ def raw(messages: Sequence[dict[str, Any]]) -> list[RawMessage]:
 
 def fields(messages: Sequence[dict[str, Any]], engine: str = "hyperscan") -> dict[str, Any]:
     """All per-session fields of decoded messages, as the product counts them."""
-    counted = scanner(engine).contribution(raw(messages))
+    counted = scanner(engine).count_session(raw(messages))
     numbers: dict[str, Any] = dict(zip(BOOK.fields, counted.values, strict=True))
     return numbers | {"tool_names": list(counted.tool_names), "port_conflict": bool(numbers["port_conflict_events"])}
 

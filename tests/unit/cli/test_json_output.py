@@ -2,10 +2,10 @@
 
 import json
 
-from sojourn.cli.context import dump
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, Session, SessionId
 from sojourn.text.export import message_to_json, session_to_json
+from sojourn.text.formatting import dump_json
 
 
 def shown(message: Message) -> dict:
@@ -70,5 +70,5 @@ def test_tool_calls_are_parsed_and_broken_ones_kept_as_text():
 
 
 def test_what_is_not_unicode_still_makes_valid_json():
-    assert json.loads(dump({"a": "\udc80 é"})) == {"a": "\udc80 é"}
-    assert dump("é") == '"é"'
+    assert json.loads(dump_json({"a": "\udc80 é"})) == {"a": "\udc80 é"}
+    assert dump_json("é") == '"é"'

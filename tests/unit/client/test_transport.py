@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from sojourn.client.launch import find_server
-from sojourn.client.transport import caller_headers, error_from_response
+from sojourn.client.transport import error_from_response, identity_headers
 from sojourn.core.errors import NotFound, ServerUnreachable, SessionBusy, SojournError
 from sojourn.core.sessions import Principal
 from sojourn.ports.service import Caller
@@ -64,8 +64,9 @@ def test_an_answer_that_is_not_ours_is_told_as_such(content):
 
 
 def test_who_speaks_travels_as_headers_of_plain_letters():
+    assert identity_headers(Principal("gästin")) == {"Sojourn-Principal": "g%C3%A4stin"}
     by = Caller(surface="cli", principal=Principal("gästin"), holder="chat on küche (pid 1)")
-    assert caller_headers(by) == {
+    assert identity_headers(by) == {
         "Sojourn-Surface": "cli",
         "Sojourn-Principal": "g%C3%A4stin",
         "Sojourn-Holder": "chat%20on%20k%C3%BCche%20%28pid%201%29",

@@ -2,48 +2,51 @@
 
 import pytest
 
-from sojourn.context.facts import Facts, UserMemory
+from sojourn.context.facts import FactRecords, UserMemory
 from sojourn.core.errors import BadInput, Conflict, NotFound
-from sojourn.core.sessions import OWNER
 from sojourn.ports.store import Record
 from sojourn.text.token_count import estimate_tokens
 from tests.unit.context.worlds import GUEST, request, told
 
 
 async def test_a_fact_can_be_added_changed_and_taken_away(kit):
-    facts = Facts(kit.store, OWNER)
-    fact = await facts.add("I live in  Lisbon", why="moved")
-    assert (await facts.edit(fact.id, "I live in Porto")).text == "I live in Porto"
-    assert [(one.text, one.why) for one in await facts.all()] == [("I live in Porto", "moved")]
-    await facts.delete(fact.id)
-    assert await facts.all() == []
+    facts = FactRecords(kit)
+    fact = await facts.add_fact("I live in  Lisbon", why="moved")
+    assert (await facts.edit_fact(fact.id, "I live in Porto")).text == "I live in Porto"
+    assert [(one.text, one.why) for one in await facts.list_facts()] == [("I live in Porto", "moved")]
+    await facts.delete_fact(fact.id)
+    assert await facts.list_facts() == []
 
 
 async def test_the_record_has_the_shape_every_surface_knows(kit):
-    fact = await Facts(kit.store, OWNER).add("tabs, not spaces")
+    fact = await FactRecords(kit).add_fact("tabs, not spaces")
     record = await kit.store.get_record("fact", f"owner/{fact.id}")
     assert record.value == {"text": "tabs, not spaces", "why": "", "source_session": None}
 
 
 async def test_a_secret_is_not_remembered(kit):
-    facts, secret = Facts(kit.store, OWNER), "my key is sk-ant-api03-" + "a1B2" * 20
-    known = await facts.add("tea, not coffee")
-    for attempt in (facts.add(secret), facts.edit(known.id, secret)):
+    facts, secret = FactRecords(kit), "my key is sk-ant-api03-" + "a1B2" * 20
+    known = await facts.add_fact("tea, not coffee")
+    for attempt in (facts.add_fact(secret), facts.edit_fact(known.id, secret)):
         with pytest.raises(BadInput, match="key or password"):
             await attempt
-    assert [one.text for one in await facts.all()] == ["tea, not coffee"]
+    assert [one.text for one in await facts.list_facts()] == ["tea, not coffee"]
 
 
 async def test_what_is_known_is_not_kept_twice(kit):
-    facts = Facts(kit.store, OWNER)
-    assert (await facts.add("Tabs.")).id == (await facts.add("tabs.")).id
+    facts = FactRecords(kit)
+    assert (await facts.add_fact("Tabs.")).id == (await facts.add_fact("tabs.")).id
 
 
 async def test_a_guest_neither_sees_nor_changes_the_facts_of_the_owner(kit):
-    fact = await Facts(kit.store, OWNER).add("the safe opens with 1234")
-    guest = Facts(kit.store, GUEST)
-    assert await guest.all() == []
-    for attempt in (guest.edit(fact.id, "x"), guest.delete(fact.id), guest.get(f"../owner/{fact.id}")):
+    fact = await FactRecords(kit).add_fact("the safe opens with 1234")
+    facts = FactRecords(kit)
+    assert await facts.list_facts(principal=GUEST) == []
+    for attempt in (
+        facts.edit_fact(fact.id, "x", principal=GUEST),
+        facts.delete_fact(fact.id, principal=GUEST),
+        facts.get_fact(f"../owner/{fact.id}", principal=GUEST),
+    ):
         with pytest.raises(NotFound):
             await attempt
     session = await told(kit, principal=GUEST)
@@ -51,23 +54,23 @@ async def test_a_guest_neither_sees_nor_changes_the_facts_of_the_owner(kit):
 
 
 async def test_an_edit_of_an_older_reading_is_refused(kit):
-    facts = Facts(kit.store, OWNER)
-    fact = await facts.add("one")
-    await facts.edit(fact.id, "two")
+    facts = FactRecords(kit)
+    fact = await facts.add_fact("one")
+    await facts.edit_fact(fact.id, "two")
     with pytest.raises(Conflict):
-        await facts.edit(fact.id, "three", expect=fact.revision)
+        await facts.edit_fact(fact.id, "three", expect=fact.revision)
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "x" * 2001])
 async def test_an_empty_fact_and_a_book_are_refused(kit, text):
     with pytest.raises(BadInput):
-        await Facts(kit.store, OWNER).add(text)
+        await FactRecords(kit).add_fact(text)
 
 
 async def test_all_facts_are_given_while_they_fit_and_each_is_shown(kit):
-    facts = Facts(kit.store, OWNER)
+    facts = FactRecords(kit)
     for text in ("I live in Porto", "My cat is Momo"):
-        await facts.add(text)
+        await facts.add_fact(text)
     found = await UserMemory(kit).contribute(await request(kit, await told(kit), "hello"))
     assert found.blocks[0].text == "- I live in Porto\n- My cat is Momo"
     assert [one.detail["title"] for one in found.shown] == ["I live in Porto", "My cat is Momo"]
@@ -75,10 +78,10 @@ async def test_all_facts_are_given_while_they_fit_and_each_is_shown(kit):
 
 
 async def test_a_full_memory_says_so_and_gives_the_nearest_facts(kit):
-    facts = Facts(kit.store, OWNER)
+    facts = FactRecords(kit)
     for number in range(80):
-        await facts.add(f"Shelf {number} holds nothing worth a word")
-    await facts.add("The bicycle has a blue frame")
+        await facts.add_fact(f"Shelf {number} holds nothing worth a word")
+    await facts.add_fact("The bicycle has a blue frame")
     asked = await request(kit, await told(kit), "what colour is my bicycle", budget=200)
     found = await UserMemory(kit).contribute(asked)
     assert found.blocks[0].text.startswith("- The bicycle has a blue frame")
@@ -89,14 +92,14 @@ async def test_a_full_memory_says_so_and_gives_the_nearest_facts(kit):
 
 
 async def test_search_finds_facts_by_other_forms_of_a_word(kit):
-    facts = Facts(kit.store, OWNER)
-    await facts.add("I translate books for a living")
-    await facts.add("My cat is Momo")
-    assert [one.text for one in await facts.search("translating")] == ["I translate books for a living"]
+    facts = FactRecords(kit)
+    await facts.add_fact("I translate books for a living")
+    await facts.add_fact("My cat is Momo")
+    assert [one.text for one in await facts.list_facts(text="translating")] == ["I translate books for a living"]
 
 
 async def test_more_facts_than_one_page_are_all_there(kit):
     for number in range(501):
         value = {"text": f"fact {number}", "why": "", "source_session": None}
         await kit.store.put_record(Record(kind="fact", key=f"owner/{number:08x}", value=value))
-    assert len(await Facts(kit.store, OWNER).all()) == 501
+    assert len(await FactRecords(kit).list_facts()) == 501

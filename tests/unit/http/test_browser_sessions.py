@@ -18,11 +18,11 @@ def test_a_key_works_once_and_not_for_ever():
     clock = Clock()
     visitors = BrowserSessions("token", clock)
     key, late = visitors.new_key(), visitors.new_key()
-    assert visitors.use(key)
-    assert not visitors.use(key)
+    assert visitors.redeem(key)
+    assert not visitors.redeem(key)
     clock.now += LINK_SECONDS + 1
-    assert not visitors.use(late)
-    assert not visitors.use("")
+    assert not visitors.redeem(late)
+    assert not visitors.redeem("")
 
 
 def test_a_cookie_is_good_for_its_port_its_token_and_its_time():
@@ -32,19 +32,19 @@ def test_a_cookie_is_good_for_its_port_its_token_and_its_time():
     assert "HttpOnly" in header
     assert "SameSite=Strict" in header
     cookie = value(header)
-    assert visitors.knows(f"other=1; {cookie}", "localhost:8790")
-    assert not visitors.knows(cookie, "localhost:9999")
-    assert not BrowserSessions("another", clock).knows(cookie, "localhost:8790")
+    assert visitors.accepts(f"other=1; {cookie}", "localhost:8790")
+    assert not visitors.accepts(cookie, "localhost:9999")
+    assert not BrowserSessions("another", clock).accepts(cookie, "localhost:8790")
     clock.now += VISIT_SECONDS + 1
-    assert not visitors.knows(cookie, "localhost:8790")
+    assert not visitors.accepts(cookie, "localhost:8790")
 
 
 def test_a_made_up_cookie_is_nothing():
     visitors = BrowserSessions("token")
     for wrong in ("", "sojourn-80=", "sojourn-80=9999999999.", "sojourn-80=9999999999.abc", "sojourn-80=x.y", "\x00="):
-        assert not visitors.knows(wrong, "localhost")
+        assert not visitors.accepts(wrong, "localhost")
 
 
-def test_a_farewell_empties_the_cookie():
+def test_an_expired_cookie_is_not_accepted():
     visitors = BrowserSessions("token")
-    assert not visitors.knows(value(visitors.farewell("localhost")), "localhost")
+    assert not visitors.accepts(value(visitors.expired_cookie("localhost")), "localhost")

@@ -23,19 +23,23 @@ def test_quotes_and_signatures_are_left_out(letter: str, words: str):
     assert strip_quotes(letter) == words
 
 
-def test_html_becomes_lines():
+def test_html_becomes_markdown():
     page = """<html><head><title>t</title><style>p {}</style></head><body><p>Hello   <b>Ann</b>,</p>
     <ul><li>one</li><li>two &amp; three</li></ul>See <a href="https://example.org/x">this</a>.<br>Bye
     <blockquote>quoted <p>deep</p></blockquote><div class="gmail_quote">On Monday<div>more</div></div></body></html>"""
     shown = html_to_text(page)
-    assert shown.split("\n")[0] == "Hello Ann,"
+    assert shown.split("\n")[0] == "Hello **Ann**,"
     assert "- one\n- two & three" in shown
-    assert "See this (https://example.org/x)." in shown
+    assert "See [this](https://example.org/x)." in shown
     assert shown.endswith("Bye")
 
 
 def test_broken_html_does_not_lose_what_follows():
     assert "after" in html_to_text("<p>before<blockquote>quoted</blockquote><div>after")
+
+
+def test_words_in_html_keep_the_space_between_them():
+    assert html_to_text("<b>one</b> two<br>three") == "**one** two\nthree"
 
 
 @pytest.mark.parametrize("subject", ["Re: Garden", "AW: Re: Garden", "Garden", "  Fwd: Garden "])

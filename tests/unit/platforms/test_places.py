@@ -12,7 +12,7 @@ from sojourn.platforms.slack import SlackSettings
 from sojourn.platforms.slack.adapter import Slack
 from sojourn.platforms.slack.messages import place_from_name as on_slack
 from sojourn.platforms.telegram.messages import place_from_name as on_telegram
-from tests.servers.store import temporary_store
+from tests.servers.adapter_context import AdapterKit
 
 ANN = Sender(id="501")
 
@@ -83,12 +83,12 @@ def test_a_channel_of_an_unknown_workspace_says_how_to_name_it():
 
 
 def test_an_account_is_known_by_its_public_part():
-    assert Discord(DiscordSettings(token=Secret("NzAw.x.y")), temporary_store()).account == "700"
+    assert Discord(AdapterKit(DiscordSettings(token=Secret("NzAw.x.y")))).account == "700"
     slack = SlackSettings(token=Secret("xoxb-1-2-s"), app_token=Secret("xapp-1-A0RIG-3-secret"))
-    assert Slack(slack, temporary_store()).account == "A0RIG"
+    assert Slack(AdapterKit(slack)).account == "A0RIG"
 
 
 def test_an_odd_token_is_hashed_and_not_shown():
-    odd = Discord(DiscordSettings(token=Secret("not a token")), temporary_store())
-    assert odd.account == Discord(DiscordSettings(token=Secret("not a token")), temporary_store()).account
+    odd = Discord(AdapterKit(DiscordSettings(token=Secret("not a token"))))
+    assert odd.account == Discord(AdapterKit(DiscordSettings(token=Secret("not a token")))).account
     assert "token" not in odd.account

@@ -108,7 +108,7 @@ def test_terms_never_outgrow_what_postgres_takes(monkeypatch):
 
 def test_a_history_travels_to_other_processes_as_its_address():
     there = pickle.loads(pickle.dumps(PostgresHistory("postgresql://h/d")))
-    assert there.__getstate__() == "postgresql://h/d"
+    assert there.__reduce__() == (PostgresHistory, ("postgresql://h/d",))
 
 
 def test_without_the_driver_the_extra_is_named(monkeypatch, home):

@@ -26,7 +26,7 @@ class LibraryContract:
     async def test_lists_are_newest_first(self, library):
         for name, made in (("old", 1.0), ("new", 3.0), ("middle", 2.0)):
             await library.save(kept(name, made=made))
-        assert [one.template.name for one in (await library.all()).kept] == ["new", "middle", "old"]
+        assert [one.template.name for one in (await library.all()).stored] == ["new", "middle", "old"]
 
     async def test_a_taken_name_is_not_overwritten_unless_asked(self, library):
         await library.save(kept("a", used=7))
@@ -41,7 +41,7 @@ class LibraryContract:
         assert [await library.delete("a"), await library.delete("a")] == [True, False]
         with pytest.raises(NotFound, match='no template "a"'):
             await library.get("a")
-        assert list((await library.all()).kept) == []
+        assert list((await library.all()).stored) == []
 
     async def test_uses_at_the_same_moment_are_all_counted(self, library):
         await library.save(kept("a", used=5))
@@ -72,7 +72,7 @@ class LibraryContract:
         with pytest.raises(Conflict, match='already a template "b"'):
             await library.change("a", named("b"))
         await library.change("a", named("c"))
-        assert sorted(one.template.name for one in (await library.all()).kept) == ["b", "c"]
+        assert sorted(one.template.name for one in (await library.all()).stored) == ["b", "c"]
         assert ((await library.get("c")).template.usage_count, (await library.get("c")).about) == (3, ABOUT)
         with pytest.raises(BadInput):
             await library.change("c", named("../x"))

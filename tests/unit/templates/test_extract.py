@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
-from sojourn.templates.extract import judge_calls, select_examples, task_type_of
+from sojourn.templates.extract import judge_conversation, select_examples, task_type_of
 from sojourn.templates.model import TaskType
 from sojourn.templates.tool_calls import build_conversation
 from sojourn.text.template_examples import mark_as_example
@@ -84,8 +84,8 @@ def test_only_calls_that_worked_become_examples_and_ten_at_most():
 
 
 def test_a_call_that_was_never_answered_did_not_work():
-    [one] = judge_calls(talk(assistant("", [ToolCall(id="1", name="terminal")])))
-    assert (one.verdict.success, one.verdict.because) == (False, "it was never answered")
+    [verdict] = judge_conversation(talk(assistant("", [ToolCall(id="1", name="terminal")])))
+    assert (verdict.success, verdict.because) == (False, "it was never answered")
 
 
 @pytest.mark.parametrize(
@@ -107,29 +107,29 @@ def test_a_call_that_was_never_answered_did_not_work():
 )
 def test_work_that_was_taken_back_is_no_example(back):
     wrote = did("write_file", {"path": "src/a.py", "content": "x"}, '{"bytes_written": 1}')
-    verdicts = judge_calls(talk(user("write it"), *wrote, *back))
-    assert (verdicts[0].verdict.success, verdicts[0].verdict.because) == (False, "it was undone later")
+    verdicts = judge_conversation(talk(user("write it"), *wrote, *back))
+    assert (verdicts[0].success, verdicts[0].because) == (False, "it was undone later")
 
 
 def test_a_patch_and_its_opposite_are_both_no_examples():
     there = did("patch", {"path": "a", "old_string": "x", "new_string": "y"}, '{"success": true}', id="1")
     back = did("Edit", {"file_path": "a", "old_string": "y", "new_string": "x"}, "updated", id="2")
     other = did("patch", {"path": "b", "old_string": "x", "new_string": "y"}, '{"success": true}', id="3")
-    assert [one.verdict.success for one in judge_calls(talk(*there, *back, *other))] == [False, False, True]
+    assert [one.success for one in judge_conversation(talk(*there, *back, *other))] == [False, False, True]
 
 
 def test_a_command_that_was_taken_back_is_no_example_but_what_only_looked_is():
     made = [*ran("ls src 2>&1", id="1"), *ran("sed -i s/a/b/ src/a.py", id="2"), *ran("cat a > b", id="4")]
-    verdicts = judge_calls(
+    verdicts = judge_conversation(
         talk(user("rename it"), *made, user("no, undo that"), *ran("sed -i s/b/a/ src/a.py", id="3"))
     )
-    assert [one.verdict.success for one in verdicts] == [True, False, False, True]
+    assert [one.success for one in verdicts] == [True, False, False, True]
 
 
 def test_our_own_patches_and_their_opposites_are_known_too():
     there = did("patch", {"path": "a", "old": "x", "new": "y"}, "Changed a.", id="1")
     back = did("patch", {"path": "a", "old": "y", "new": "x"}, "Changed a.", id="2")
-    assert [one.verdict.success for one in judge_calls(talk(*there, *back))] == [False, False]
+    assert [one.success for one in judge_conversation(talk(*there, *back))] == [False, False]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_our_own_patches_and_their_opposites_are_known_too():
 )
 def test_what_touches_something_else_takes_nothing_back(later):
     wrote = did("write_file", {"path": "src/a.py", "content": "x"}, '{"bytes_written": 1}')
-    assert judge_calls(talk(user("write it"), *wrote, *later))[0].verdict.success
+    assert judge_conversation(talk(user("write it"), *wrote, *later))[0].success
 
 
 def test_injected_examples_are_never_examples_again_by_either_mark():
@@ -174,6 +174,6 @@ def test_a_session_with_ten_thousand_calls_is_read_in_a_moment():
     wrote = [one for n in range(5000) for one in did("write_file", {"path": f"{n}.py"}, good, id=f"w{n}")]
     removed = [one for n in range(5000) for one in ran(f"rm {n}.py", id=f"r{n}")]
     began = time.process_time()
-    found = judge_calls(talk(user("go"), *wrote, *removed))
+    found = judge_conversation(talk(user("go"), *wrote, *removed))
     assert time.process_time() - began < 5
-    assert [one.verdict.success for one in found] == [False] * 5000 + [True] * 5000
+    assert [one.success for one in found] == [False] * 5000 + [True] * 5000

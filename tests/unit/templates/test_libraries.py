@@ -39,7 +39,7 @@ async def test_a_file_that_cannot_be_read_is_named_and_hides_nothing(tmp_path):
     (tmp_path / "far.json").write_text('{"name": "far", "created_at": %s}' % ("9" * 400))
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
     shelf = await library.all()
-    assert [one.template.name for one in shelf.kept] == ["good"]
+    assert [one.template.name for one in shelf.stored] == ["good"]
     assert [one.name for one in shelf.unreadable] == ["binary", "far", "other", "torn"]
     assert "torn.json is not valid JSON" in shelf.unreadable[3].problem
     with pytest.raises(BadInput, match=r"torn\.json"):
@@ -49,7 +49,7 @@ async def test_a_file_that_cannot_be_read_is_named_and_hides_nothing(tmp_path):
 async def test_a_file_that_another_program_named_is_used_and_deleted_like_any(tmp_path):
     library, name = FolderLibrary(tmp_path), "Ada's template! (1)"
     (tmp_path / f"{name}.json").write_text(json.dumps(kept(name).template.to_dict()))
-    [listed] = (await library.all()).kept
+    [listed] = (await library.all()).stored
     assert (await library.get(listed.template.name)).template.usage_count == 0
     assert await library.count_use(name) == 1
     assert await library.delete(name)
@@ -79,7 +79,7 @@ async def test_a_save_that_fails_leaves_the_old_file_whole(tmp_path, monkeypatch
 
 async def test_the_file_name_is_the_name_whatever_the_text_says(tmp_path):
     (tmp_path / "real.json").write_text(json.dumps(kept("../elsewhere").template.to_dict()))
-    [found] = (await FolderLibrary(tmp_path).all()).kept
+    [found] = (await FolderLibrary(tmp_path).all()).stored
     assert found.template.name == "real"
 
 

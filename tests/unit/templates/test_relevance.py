@@ -30,7 +30,7 @@ SHELF = [
     ],
 )
 def test_the_best_match_to_the_request_wins(request_, best):
-    assert rank_templates(request_, SHELF)[0].kept.template.name == best
+    assert rank_templates(request_, SHELF)[0].stored.template.name == best
 
 
 @pytest.mark.parametrize("request_", ["", "what is the capital of France?", "hello", "please do it for me"])
@@ -51,7 +51,7 @@ def test_a_request_that_looks_like_nothing_known_gets_nothing(request_):
 def test_a_request_that_clearly_sounds_like_a_type_gets_one_template_of_it(request_, expected):
     shelf = [kept("a", "water plants", used=2), kept("b", "feed cats", used=1), kept("c", "x", kind=TaskType.FILE)]
     found = rank_templates(request_, shelf)
-    assert [one.kept.template.name for one in found] == expected
+    assert [one.stored.template.name for one in found] == expected
     assert all(one.because == "your request sounds like a terminal task" for one in found)
 
 
@@ -66,7 +66,7 @@ def test_among_equals_the_less_used_then_the_better_proven():
         kept("b", "deploy it", used=1),
         kept("c", "deploy it", used=1, sessions=("1", "2")),
     ]
-    assert [one.kept.template.name for one in rank_templates("deploy", same)] == ["c", "b", "a"]
+    assert [one.stored.template.name for one in rank_templates("deploy", same)] == ["c", "b", "a"]
 
 
 def test_at_most_three_and_only_what_the_budget_has_room_for():
@@ -83,7 +83,7 @@ def test_the_best_one_is_chosen_although_it_has_to_be_cut():
     long = kept("long", "deploy it")
     long.template.examples *= 20
     matches = rank_templates("deploy", [long, kept("short", "deploy the shop")])
-    assert [one.kept.template.name for one in select_within_budget(matches, matches[0].tokens // 4, most=1)[0]] == [
+    assert [one.stored.template.name for one in select_within_budget(matches, matches[0].tokens // 4, most=1)[0]] == [
         "long"
     ]
     chosen, left_out = select_within_budget(matches, 5)

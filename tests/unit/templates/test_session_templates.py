@@ -127,7 +127,7 @@ def test_one_that_was_never_kept_counts_for_itself_whatever_it_is_called(ours):
 
 
 def test_a_template_of_no_examples_is_not_asked_for(ours):
-    with pytest.raises(BadInput, match="A template of 0 examples"):
+    with pytest.raises(BadInput, match="cannot have 0 examples"):
         ours.create_template(ID, max_examples=0)
 
 

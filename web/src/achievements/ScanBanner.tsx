@@ -1,19 +1,19 @@
-import { count, useWords } from "@/i18n";
-import type { Answer } from "./types";
+import { formatNumber, useI18n } from "@/i18n";
+import type { AchievementsResponse } from "./types";
 
-/** While the first profile is being made: how far it is, live. */
-export function ScanBanner({ answer }: { answer: Answer }) {
-  const { t, language } = useWords();
-  const meta = answer.scan_meta;
+/** Live progress of the first scan. */
+export function ScanBanner({ response }: { response: AchievementsResponse }) {
+  const { t, language } = useI18n();
+  const meta = response.scan_meta;
   const total = meta.sessions_expected_total || meta.status?.sessions_expected_total || 0;
   const done = Math.max(meta.sessions_scanned_so_far ?? meta.sessions_total ?? 0, meta.status?.sessions_scanned_so_far ?? 0);
   const percent = total > 0 ? Math.max(0, Math.min(100, Math.floor((done / total) * 100))) : 0;
   return (
     <div className="ach-banner" role="status" aria-live="polite">
-      <span className="ach-dot" aria-hidden="true" />
+      <span className="ach-pulse-dot" aria-hidden="true" />
       <div className="ach-banner-text">
         <p className="ach-banner-head">{t("ach.scan.head")}</p>
-        <p>{total > 0 ? t("ach.scan.detail", { done: count(done, language), total: count(total, language), percent }) : t("ach.scan.waiting")}</p>
+        <p>{total > 0 ? t("ach.scan.detail", { done: formatNumber(done, language), total: formatNumber(total, language), percent }) : t("ach.scan.waiting")}</p>
         {total > 0 && (
           <div className="ach-bar" role="progressbar" aria-label={t("ach.scan.head")} aria-valuemin={0} aria-valuemax={100} aria-valuenow={percent}>
             <span style={{ width: `${percent}%` }} />

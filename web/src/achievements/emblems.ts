@@ -1,5 +1,5 @@
 // One stroke drawing per badge icon, on a 24 × 24 grid; also drawn on the share card.
-export const EMBLEMS: Record<string, string> = {
+const EMBLEMS: Record<string, string> = {
   antenna: "M12 21V11m-5 10h10M12 11a2 2 0 1 0 0-4 2 2 0 0 0 0 4ZM6.5 3.5a8 8 0 0 0 0 11m11-11a8 8 0 0 1 0 11",
   anvil: "M3 8h12c0 4 3 4 6 4-1 3-4 3-6 3v2h2v3H7v-3h2v-2c-4 0-6-3-6-7Z",
   avalanche: "m3 20 6-12 3 5 3-7 6 14H3Zm9-7 2 2m-7 1 2 1",
@@ -52,4 +52,4 @@ export const EMBLEMS: Record<string, string> = {
   wine: "M7 3h10c0 6-1 10-5 10S7 9 7 3Zm5 10v8m-4 0h8M7 7h10",
 };
 
-export const emblem = (name: string): string => EMBLEMS[name] ?? EMBLEMS["crystal"]!;
+export const getEmblemPath = (name: string): string => EMBLEMS[name] ?? EMBLEMS["crystal"]!;

@@ -1,110 +1,110 @@
-// The card people share: 1200 × 630, drawn here, without any network.
-import { emblem } from "./emblems";
+// The share card of a badge: a PNG of 1200 × 630, drawn on a canvas without any network.
+import { getEmblemPath } from "./emblems";
 import type { Badge } from "./types";
 
-export const WIDTH = 1200;
-export const HEIGHT = 630;
-const COLOURS: Record<string, string> = { Copper: "#b87333", Silver: "#c0c7d2", Gold: "#f2c94c", Diamond: "#67e8f9", Olympian: "#c084fc" };
-const WHOLE = "#5eead4"; // badges for several things at once have no tier
+export const CARD_WIDTH = 1200;
+export const CARD_HEIGHT = 630;
+const TIER_COLOURS: Record<string, string> = { Copper: "#b87333", Silver: "#c0c7d2", Gold: "#f2c94c", Diamond: "#67e8f9", Olympian: "#c084fc" };
+const UNTIERED_COLOUR = "#5eead4"; // for badges without tiers
 const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans CJK SC", sans-serif';
 
-export interface CardWords {
+interface CardLabels {
   unlocked: string;
   progress: string;
   tier: string;
 }
 
-export function drawCard(badge: Badge, words: CardWords): Promise<Blob> {
+export function drawShareCard(badge: Badge, labels: CardLabels): Promise<Blob> {
   const canvas = document.createElement("canvas");
-  canvas.width = WIDTH;
-  canvas.height = HEIGHT;
-  const pen = canvas.getContext("2d");
-  if (!pen) return Promise.reject(new Error("This browser cannot draw."));
-  const colour = (badge.tier && COLOURS[badge.tier]) || WHOLE;
-  background(pen, colour);
-  drawEmblem(pen, badge.icon, colour);
-  text(pen, badge, words, colour);
-  return new Promise((done, failed) => canvas.toBlob((blob) => (blob ? done(blob) : failed(new Error("The picture could not be made."))), "image/png"));
+  canvas.width = CARD_WIDTH;
+  canvas.height = CARD_HEIGHT;
+  const context = canvas.getContext("2d");
+  if (!context) return Promise.reject(new Error("This browser cannot draw on a canvas."));
+  const colour = (badge.tier && TIER_COLOURS[badge.tier]) || UNTIERED_COLOUR;
+  drawBackground(context, colour);
+  drawEmblem(context, badge.icon, colour);
+  drawText(context, badge, labels, colour);
+  return new Promise((resolve, reject) => canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The image could not be created."))), "image/png"));
 }
 
-function background(pen: CanvasRenderingContext2D, colour: string): void {
-  pen.fillStyle = "#0b0d11";
-  pen.fillRect(0, 0, WIDTH, HEIGHT);
-  const glow = pen.createRadialGradient(260, 240, 20, 260, 240, 760);
+function drawBackground(context: CanvasRenderingContext2D, colour: string): void {
+  context.fillStyle = "#0b0d11";
+  context.fillRect(0, 0, CARD_WIDTH, CARD_HEIGHT);
+  const glow = context.createRadialGradient(260, 240, 20, 260, 240, 760);
   glow.addColorStop(0, `${colour}55`);
   glow.addColorStop(1, `${colour}00`);
-  pen.fillStyle = glow;
-  pen.fillRect(0, 0, WIDTH, HEIGHT);
-  pen.strokeStyle = `${colour}66`;
-  pen.lineWidth = 2;
-  pen.strokeRect(24, 24, WIDTH - 48, HEIGHT - 48);
+  context.fillStyle = glow;
+  context.fillRect(0, 0, CARD_WIDTH, CARD_HEIGHT);
+  context.strokeStyle = `${colour}66`;
+  context.lineWidth = 2;
+  context.strokeRect(24, 24, CARD_WIDTH - 48, CARD_HEIGHT - 48);
 }
 
-function drawEmblem(pen: CanvasRenderingContext2D, icon: string, colour: string): void {
-  pen.save();
-  pen.translate(90, 125);
-  pen.scale(380 / 24, 380 / 24);
-  pen.strokeStyle = colour;
-  pen.lineWidth = 1.1;
-  pen.lineCap = pen.lineJoin = "round";
-  pen.shadowColor = colour;
-  pen.shadowBlur = 40;
-  pen.stroke(new Path2D(emblem(icon)));
-  pen.restore();
+function drawEmblem(context: CanvasRenderingContext2D, icon: string, colour: string): void {
+  context.save();
+  context.translate(90, 125);
+  context.scale(380 / 24, 380 / 24);
+  context.strokeStyle = colour;
+  context.lineWidth = 1.1;
+  context.lineCap = context.lineJoin = "round";
+  context.shadowColor = colour;
+  context.shadowBlur = 40;
+  context.stroke(new Path2D(getEmblemPath(icon)));
+  context.restore();
 }
 
-function text(pen: CanvasRenderingContext2D, badge: Badge, words: CardWords, colour: string): void {
-  pen.textBaseline = "top";
-  pen.fillStyle = colour;
-  pen.font = `600 24px ${SANS}`;
-  pen.fillText(badge.category.toUpperCase(), 520, 120);
-  pen.textAlign = "right";
-  pen.fillText(words.unlocked.toUpperCase(), WIDTH - 64, 56);
-  pen.textAlign = "left";
-  pen.fillStyle = "#f4f7f6";
-  pen.font = `700 68px ${SANS}`;
-  let y = lines(pen, badge.name, 610, 2).reduce((at, line) => (pen.fillText(line, 520, at), at + 76), 162) + 14;
-  y = pill(pen, words.tier, colour, y) + 26;
-  pen.fillStyle = "#c3cfcb";
-  pen.font = `400 26px ${SANS}`;
-  y = lines(pen, badge.description, 610, 3).reduce((at, line) => (pen.fillText(line, 520, at), at + 36), y) + 18;
-  if (words.progress) {
-    pen.fillStyle = "#8fa39c";
-    pen.fillText(words.progress, 520, y);
+function drawText(context: CanvasRenderingContext2D, badge: Badge, labels: CardLabels, colour: string): void {
+  context.textBaseline = "top";
+  context.fillStyle = colour;
+  context.font = `600 24px ${SANS}`;
+  context.fillText(badge.category.toUpperCase(), 520, 120);
+  context.textAlign = "right";
+  context.fillText(labels.unlocked.toUpperCase(), CARD_WIDTH - 64, 56);
+  context.textAlign = "left";
+  context.fillStyle = "#f4f7f6";
+  context.font = `700 68px ${SANS}`;
+  let y = wrapText(context, badge.name, 610, 2).reduce((lineY, line) => (context.fillText(line, 520, lineY), lineY + 76), 162) + 14;
+  y = drawPill(context, labels.tier, colour, y) + 26;
+  context.fillStyle = "#c3cfcb";
+  context.font = `400 26px ${SANS}`;
+  y = wrapText(context, badge.description, 610, 3).reduce((lineY, line) => (context.fillText(line, 520, lineY), lineY + 36), y) + 18;
+  if (labels.progress) {
+    context.fillStyle = "#8fa39c";
+    context.fillText(labels.progress, 520, y);
   }
-  pen.fillStyle = "#8fa39c";
-  pen.font = `600 24px ${SANS}`;
-  pen.fillText("Sojourn", 64, HEIGHT - 84);
+  context.fillStyle = "#8fa39c";
+  context.font = `600 24px ${SANS}`;
+  context.fillText("Sojourn", 64, CARD_HEIGHT - 84);
 }
 
-function pill(pen: CanvasRenderingContext2D, label: string, colour: string, y: number): number {
-  pen.font = `700 24px ${SANS}`;
-  const width = pen.measureText(label).width + 44;
-  pen.beginPath();
-  pen.roundRect(520, y, width, 46, 23);
-  pen.fillStyle = `${colour}26`;
-  pen.fill();
-  pen.strokeStyle = colour;
-  pen.lineWidth = 2;
-  pen.stroke();
-  pen.fillStyle = colour;
-  pen.fillText(label, 542, y + 10);
+function drawPill(context: CanvasRenderingContext2D, label: string, colour: string, y: number): number {
+  context.font = `700 24px ${SANS}`;
+  const width = context.measureText(label).width + 44;
+  context.beginPath();
+  context.roundRect(520, y, width, 46, 23);
+  context.fillStyle = `${colour}26`;
+  context.fill();
+  context.strokeStyle = colour;
+  context.lineWidth = 2;
+  context.stroke();
+  context.fillStyle = colour;
+  context.fillText(label, 542, y + 10);
   return y + 46;
 }
 
-/** Broken at spaces, between characters where there are none, at most so many lines. */
-function lines(pen: CanvasRenderingContext2D, words: string, width: number, most: number): string[] {
-  const found: string[] = [];
+/** Broken at spaces, between characters where there are none, at maxLines so many lines. */
+function wrapText(context: CanvasRenderingContext2D, text: string, width: number, maxLines: number): string[] {
+  const lines: string[] = [];
   let line = "";
-  for (const piece of words.match(/[^\s\u3000-\u9fff]+\s*|[\u3000-\u9fff]|\s+/g) ?? []) {
-    if (line && pen.measureText(line + piece.trimEnd()).width > width) {
-      found.push(line.trimEnd());
+  for (const word of text.match(/[^\s\u3000-\u9fff]+\s*|[\u3000-\u9fff]|\s+/g) ?? []) {
+    if (line && context.measureText(line + word.trimEnd()).width > width) {
+      lines.push(line.trimEnd());
       line = "";
     }
-    line += piece;
+    line += word;
   }
-  if (line) found.push(line.trimEnd());
-  if (found.length <= most) return found;
-  const last = found[most - 1]!;
-  return [...found.slice(0, most - 1), `${last.slice(0, -1).trimEnd()}…`];
+  if (line) lines.push(line.trimEnd());
+  if (lines.length <= maxLines) return lines;
+  const last = lines[maxLines - 1]!;
+  return [...lines.slice(0, maxLines - 1), `${last.slice(0, -1).trimEnd()}…`];
 }

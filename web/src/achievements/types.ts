@@ -1,6 +1,5 @@
 export const TIERS = ["Copper", "Silver", "Gold", "Diamond", "Olympian"] as const;
-export type TierName = (typeof TIERS)[number];
-export type State = "unlocked" | "discovered" | "secret";
+export type BadgeState = "unlocked" | "discovered" | "secret";
 
 export interface Badge {
   id: string;
@@ -13,7 +12,7 @@ export interface Badge {
   tiers?: Array<{ name: string; threshold: number }>;
   requirements?: Array<{ metric: string; gte: number }>;
   unlocked: boolean;
-  state: State;
+  state: BadgeState;
   tier: string | null;
   next_tier: string | null;
   progress: number;
@@ -24,7 +23,7 @@ export interface Badge {
   evidence?: { session_id: string; title: string; value: number } | null;
 }
 
-export interface Answer {
+export interface AchievementsResponse {
   achievements: Badge[];
   unlocked_count: number;
   discovered_count: number;
@@ -54,17 +53,17 @@ export interface Receipt {
   tools: string[];
 }
 
-/** What the page needs of whoever shows it: our dashboard, or a Hermes one. */
-export interface Host {
+/** What the panel needs from its host: our dashboard, or a Hermes one. */
+export interface AchievementsHost {
   fetchJson<T>(path: string, init?: { method?: string; signal?: AbortSignal }): Promise<T>;
   openSession: ((id: string) => void) | null;
-  sessionAddress(id: string): string;
+  getSessionUrl(id: string): string;
 }
 
-export const BASE = "/api/plugins/hermes-achievements";
+export const ACHIEVEMENTS_API = "/api/plugins/hermes-achievements";
 
-/** The banner shows while nothing whole was ever counted. */
-export const isBuilding = (answer: Answer): boolean => ["pending", "in_progress"].includes(answer.scan_meta.mode ?? "");
+/** Whether the first scan has not completed yet. */
+export const isBuilding = (response: AchievementsResponse): boolean => ["pending", "in_progress"].includes(response.scan_meta.mode ?? "");
 
-export const isScanning = (answer: Answer): boolean =>
-  isBuilding(answer) || answer.serving_state === "SCANNING" || answer.scan_meta.status?.state === "running";
+export const isScanning = (response: AchievementsResponse): boolean =>
+  isBuilding(response) || response.serving_state === "SCANNING" || response.scan_meta.status?.state === "running";

@@ -1,76 +1,75 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { BASE, isScanning, type Answer, type Host } from "./types";
+import { ACHIEVEMENTS_API, isScanning, type AchievementsHost, type AchievementsResponse } from "./types";
 
-const EVERY = 4000;
+const POLL_MS = 4000;
 
-export interface Badges {
-  answer: Answer | null;
+interface Badges {
+  response: AchievementsResponse | null;
   error: unknown;
   loading: boolean;
   rescan: () => void;
   retry: () => void;
-  fresh: ReadonlySet<string>; // unlocked while we watched
+  newlyUnlocked: ReadonlySet<string>; // ids of badges unlocked while the page was open
 }
 
-/** One fetch on opening, aborted on leaving. While a scan runs, a silent one every four seconds: never two at once, none in a
- * hidden tab, none once the scan has ended. */
-export function useBadges(host: Host): Badges {
-  const [answer, setAnswer] = useState<Answer | null>(null);
+/** Loads the badges once. While a scan runs, polls every four seconds: never two requests at a time, none in a hidden tab. */
+export function useBadges(host: AchievementsHost): Badges {
+  const [response, setResponse] = useState<AchievementsResponse | null>(null);
   const [error, setError] = useState<unknown>(null);
-  const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
-  const running = useRef<AbortController | null>(null);
+  const [newlyUnlocked, setNewlyUnlocked] = useState<ReadonlySet<string>>(new Set());
+  const activeFetch = useRef<AbortController | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const latest = useRef<Answer | null>(null);
+  const latest = useRef<AchievementsResponse | null>(null);
 
   const load = useCallback(async (): Promise<void> => {
     clearTimeout(timer.current);
-    if (running.current) return;
-    const asked = (running.current = new AbortController());
+    if (activeFetch.current) return;
+    const controller = (activeFetch.current = new AbortController());
     try {
-      const got = await host.fetchJson<Answer>(`${BASE}/achievements`, { signal: asked.signal });
-      if (asked.signal.aborted) return;
-      setFresh((before) => withNew(before, latest.current, got));
-      latest.current = got;
-      setAnswer(got);
+      const received = await host.fetchJson<AchievementsResponse>(`${ACHIEVEMENTS_API}/achievements`, { signal: controller.signal });
+      if (controller.signal.aborted) return;
+      setNewlyUnlocked((known) => addUnlocked(known, latest.current, received));
+      latest.current = received;
+      setResponse(received);
       setError(null);
     } catch (problem) {
-      if (!asked.signal.aborted) setError(problem);
+      if (!controller.signal.aborted) setError(problem);
     } finally {
-      if (running.current === asked) running.current = null;
-      if (!asked.signal.aborted) plan();
+      if (activeFetch.current === controller) activeFetch.current = null;
+      if (!controller.signal.aborted) schedulePoll();
     }
   }, [host]);
 
-  const plan = () => {
+  const schedulePoll = () => {
     clearTimeout(timer.current);
-    if (latest.current && isScanning(latest.current) && !document.hidden) timer.current = setTimeout(() => void load(), EVERY);
+    if (latest.current && isScanning(latest.current) && !document.hidden) timer.current = setTimeout(() => void load(), POLL_MS);
   };
 
   useEffect(() => {
     void load();
-    const seen = () => {
+    const handleVisible = () => {
       clearTimeout(timer.current);
       if (!document.hidden && latest.current && isScanning(latest.current)) void load();
     };
-    document.addEventListener("visibilitychange", seen);
+    document.addEventListener("visibilitychange", handleVisible);
     return () => {
-      document.removeEventListener("visibilitychange", seen);
+      document.removeEventListener("visibilitychange", handleVisible);
       clearTimeout(timer.current);
-      running.current?.abort();
-      running.current = null;
+      activeFetch.current?.abort();
+      activeFetch.current = null;
     };
   }, [load]);
 
   const rescan = useCallback(() => {
-    host.fetchJson(`${BASE}/rescan`, { method: "POST" }).then(() => load(), setError);
+    host.fetchJson(`${ACHIEVEMENTS_API}/rescan`, { method: "POST" }).then(() => load(), setError);
   }, [host, load]);
 
-  return { answer, error, loading: answer === null && !error, rescan, retry: () => void load(), fresh };
+  return { response, error, loading: response === null && !error, rescan, retry: () => void load(), newlyUnlocked };
 }
 
-function withNew(before: ReadonlySet<string>, old: Answer | null, now: Answer): ReadonlySet<string> {
-  if (!old) return before;
-  const had = new Set(old.achievements.filter((one) => one.unlocked).map((one) => one.id));
-  const added = now.achievements.filter((one) => one.unlocked && !had.has(one.id)).map((one) => one.id);
-  return added.length ? new Set([...before, ...added]) : before;
+function addUnlocked(known: ReadonlySet<string>, before: AchievementsResponse | null, after: AchievementsResponse): ReadonlySet<string> {
+  if (!before) return known;
+  const unlockedBefore = new Set(before.achievements.filter((badge) => badge.unlocked).map((badge) => badge.id));
+  const added = after.achievements.filter((badge) => badge.unlocked && !unlockedBefore.has(badge.id)).map((badge) => badge.id);
+  return added.length ? new Set([...known, ...added]) : known;
 }

@@ -1,6 +1,6 @@
-// Every request of the pages goes through here: one place for who we are and for what went wrong.
+// The HTTP client of the pages: adds the surface header, turns problem responses into ApiError.
 
-export interface Problem {
+interface Problem {
   code: string;
   detail: string;
   hint: string;
@@ -20,32 +20,32 @@ export class ApiError extends Error {
   }
 }
 
-export const SIGNED_OUT = "sojourn:signed-out";
-const SURFACE = { "Sojourn-Surface": "web" };
+export const SIGNED_OUT_EVENT = "sojourn:signed-out";
+const SURFACE_HEADER = { "Sojourn-Surface": "web" };
 
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
-  let answer: Response;
+  let response: Response;
   try {
-    answer = await fetch(path, { ...init, headers: { ...SURFACE, ...init.headers } });
+    response = await fetch(path, { ...init, headers: { ...SURFACE_HEADER, ...init.headers } });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError({
       code: "server_unreachable",
-      detail: "The server does not answer.",
-      hint: "Is `sojourn dashboard` still running?",
+      detail: "The server is not responding.",
+      hint: "Check that `sojourn dashboard` is still running.",
       status: 0,
     });
   }
-  if (answer.ok) return answer;
-  const problem = await told(answer);
-  if (answer.status === 401) window.dispatchEvent(new Event(SIGNED_OUT));
+  if (response.ok) return response;
+  const problem = await parseProblem(response);
+  if (response.status === 401) window.dispatchEvent(new Event(SIGNED_OUT_EVENT));
   throw new ApiError(problem);
 }
 
-async function told(answer: Response): Promise<Problem> {
+async function parseProblem(answer: Response): Promise<Problem> {
   try {
-    const said = (await answer.json()) as Partial<Problem>;
-    return { code: said.code ?? "unknown", detail: said.detail ?? answer.statusText, hint: said.hint ?? "", status: answer.status };
+    const body = (await answer.json()) as Partial<Problem>;
+    return { code: body.code ?? "unknown", detail: body.detail ?? answer.statusText, hint: body.hint ?? "", status: answer.status };
   } catch {
     return { code: "unknown", detail: `${answer.status} ${answer.statusText}`, hint: "", status: answer.status };
   }
@@ -65,4 +65,4 @@ export async function sendJson<T>(method: string, path: string, body?: unknown, 
   return (answer.status === 204 ? undefined : await answer.json()) as T;
 }
 
-export const wasAborted = (error: unknown): boolean => error instanceof DOMException && error.name === "AbortError";
+export const isAbortError = (error: unknown): boolean => error instanceof DOMException && error.name === "AbortError";

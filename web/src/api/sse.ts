@@ -1,26 +1,26 @@
-// Server-sent events over fetch: unlike EventSource it can POST, send headers and start from a number.
+// Server-sent events over fetch, which unlike EventSource can send headers.
 import { request } from "@/api/http";
 
-export interface Frame {
+interface SseFrame {
   id: number | null;
   event: string;
   data: string;
 }
 
-/** The frames of one answer, until it ends. Bytes of one letter may come in two pieces; lines may, too. */
-export async function* frames(path: string, init: RequestInit): AsyncGenerator<Frame> {
-  const answer = await request(path, init);
-  const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
+/** The frames of one response, until it ends. A character or a line may be split between two reads. */
+export async function* streamFrames(path: string, init: RequestInit): AsyncGenerator<SseFrame> {
+  const response = await request(path, init);
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let buffer = "";
   try {
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
-      rest += value;
-      const blocks = rest.split("\n\n");
-      rest = blocks.pop()!;
+      buffer += value;
+      const blocks = buffer.split("\n\n");
+      buffer = blocks.pop()!;
       for (const block of blocks) {
-        const frame = parsed(block);
+        const frame = parseFrame(block);
         if (frame) yield frame;
       }
     }
@@ -29,13 +29,13 @@ export async function* frames(path: string, init: RequestInit): AsyncGenerator<F
   }
 }
 
-function parsed(block: string): Frame | null {
-  const frame: Frame = { id: null, event: "message", data: "" };
+function parseFrame(block: string): SseFrame | null {
+  const frame: SseFrame = { id: null, event: "message", data: "" };
   for (const line of block.split("\n")) {
-    const at = line.indexOf(":");
-    if (at <= 0) continue; // a comment: the line is alive
-    const value = line.slice(at + 1).replace(/^ /, "");
-    const name = line.slice(0, at);
+    const colon = line.indexOf(":");
+    if (colon <= 0) continue; // a comment, sent to keep the connection alive
+    const value = line.slice(colon + 1).replace(/^ /, "");
+    const name = line.slice(0, colon);
     if (name === "id") frame.id = Number(value);
     else if (name === "event") frame.event = value;
     else if (name === "data") frame.data += (frame.data ? "\n" : "") + value;

@@ -22,7 +22,7 @@ export interface Session {
   preview: string;
 }
 
-export interface ToolCall {
+interface ToolCall {
   id: string;
   name: string;
   arguments: unknown;
@@ -45,7 +45,7 @@ export interface Message {
   extra?: { internal?: boolean } | null;
 }
 
-export interface Hit {
+export interface SearchHit {
   session: string;
   message: string | null;
   seq: number;
@@ -67,7 +67,7 @@ export interface RuntimeInfo {
   default: boolean;
 }
 
-export interface Stats {
+export interface StoreStats {
   kind: string;
   place: string;
   sessions: number;

@@ -1,78 +1,78 @@
 import { useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent } from "react";
-import type { Attached, Wish } from "@/chat/conversationApi";
-import { Pickers, type Picked } from "@/chat/Pickers";
+import type { Attachment, TurnRequest } from "@/chat/conversationApi";
+import { TurnOptionsPicker, type TurnOptions } from "@/chat/TurnOptionsPicker";
 import { Icon } from "@/components/Icon";
-import { useWords } from "@/i18n";
+import { useI18n } from "@/i18n";
 
 interface Props {
-  busy: boolean;
-  send: (wish: Wish) => Promise<void>;
+  isBusy: boolean;
+  send: (request: TurnRequest) => Promise<void>;
   stop: () => void;
-  upload: (file: File) => Promise<Attached>;
+  upload: (file: File) => Promise<Attachment>;
 }
 
-export function Composer({ busy, send, stop, upload }: Props) {
-  const { t } = useWords();
+export function Composer({ isBusy, send, stop, upload }: Props) {
+  const { t } = useI18n();
   const [text, setText] = useState("");
-  const [files, setFiles] = useState<Attached[]>([]);
-  const [picked, setPicked] = useState<Picked>({ runtime: "", model: "", template: "" });
-  const [sending, setSending] = useState(false);
+  const [attachments, setAttachments] = useState<Attachment[]>([]);
+  const [options, setOptions] = useState<TurnOptions>({ runtime: "", model: "", template: "" });
+  const [isSending, setIsSending] = useState(false);
   const [problem, setProblem] = useState("");
-  const chooser = useRef<HTMLInputElement>(null);
+  const fileInput = useRef<HTMLInputElement>(null);
 
-  const add = async (list: Iterable<File>) => {
+  const addFiles = async (newFiles: Iterable<File>) => {
     setProblem("");
-    for (const file of list) {
+    for (const file of newFiles) {
       try {
-        const kept = await upload(file);
-        setFiles((before) => [...before, kept]);
+        const attachment = await upload(file);
+        setAttachments((before) => [...before, attachment]);
       } catch (error) {
         setProblem(error instanceof Error ? error.message : String(error));
       }
     }
   };
-  const say = async () => {
-    if (sending || (!text.trim() && !files.length)) return;
-    setSending(true);
+  const submit = async () => {
+    if (isSending || (!text.trim() && !attachments.length)) return;
+    setIsSending(true);
     setProblem("");
     try {
-      await send({ message: text, attachments: files, ...picked });
+      await send({ message: text, attachments, ...options });
       setText("");
-      setFiles([]);
+      setAttachments([]);
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error)); // the words stay in the box
+      setProblem(error instanceof Error ? error.message : String(error)); // the text stays in the box
     } finally {
-      setSending(false);
+      setIsSending(false);
     }
   };
-  const pressed = (event: KeyboardEvent) => {
+  const handleKey = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
-    void say();
+    void submit();
   };
-  const pasted = (event: ClipboardEvent) => { if (event.clipboardData.files.length) void add(event.clipboardData.files); };
-  const dropped = (event: DragEvent) => {
+  const handlePaste = (event: ClipboardEvent) => { if (event.clipboardData.files.length) void addFiles(event.clipboardData.files); };
+  const handleDrop = (event: DragEvent) => {
     if (!event.dataTransfer.files.length) return;
     event.preventDefault();
-    void add(event.dataTransfer.files);
+    void addFiles(event.dataTransfer.files);
   };
 
   return (
-    <form className="composer" onSubmit={(event) => { event.preventDefault(); void say(); }} onDrop={dropped} onDragOver={(event) => event.preventDefault()}>
+    <form className="composer" onSubmit={(event) => { event.preventDefault(); void submit(); }} onDrop={handleDrop} onDragOver={(event) => event.preventDefault()}>
       {problem && <p className="problem-text" role="alert">{problem}</p>}
-      {files.length > 0 && (
+      {attachments.length > 0 && (
         <ul className="attachments" aria-label={t("chat.attachments")}>
-          {files.map((one) => <li key={one.hash} className="pill"><Icon name="clip" size={13} /> {one.name} <button type="button" className="ghost" aria-label={t("chat.unattach", { name: one.name })} onClick={() => setFiles(files.filter((other) => other !== one))}><Icon name="close" size={12} /></button></li>)}
+          {attachments.map((attachment) => <li key={attachment.hash} className="pill"><Icon name="clip" size={13} /> {attachment.name} <button type="button" className="ghost" aria-label={t("chat.attachments.remove", { name: attachment.name })} onClick={() => setAttachments(attachments.filter((other) => other !== attachment))}><Icon name="close" size={12} /></button></li>)}
         </ul>
       )}
-      <textarea autoFocus rows={Math.min(8, Math.max(2, text.split("\n").length))} placeholder={t("chat.placeholder")} aria-label={t("chat.placeholder")} value={text} onChange={(event) => setText(event.target.value)} onKeyDown={pressed} onPaste={pasted} />
+      <textarea autoFocus rows={Math.min(8, Math.max(2, text.split("\n").length))} placeholder={t("chat.placeholder")} aria-label={t("chat.placeholder")} value={text} onChange={(event) => setText(event.target.value)} onKeyDown={handleKey} onPaste={handlePaste} />
       <div className="row">
-        <button type="button" className="ghost" aria-label={t("chat.attach")} title={t("chat.attach")} onClick={() => chooser.current?.click()}><Icon name="clip" /></button>
-        <input ref={chooser} type="file" multiple hidden aria-label={t("chat.attach")} onChange={(event) => { void add(event.target.files ?? []); event.target.value = ""; }} />
-        <Pickers picked={picked} pick={setPicked} />
+        <button type="button" className="ghost" aria-label={t("chat.attach")} title={t("chat.attach")} onClick={() => fileInput.current?.click()}><Icon name="clip" /></button>
+        <input ref={fileInput} type="file" multiple hidden aria-label={t("chat.attach")} onChange={(event) => { void addFiles(event.target.files ?? []); event.target.value = ""; }} />
+        <TurnOptionsPicker options={options} onChange={setOptions} />
         <span className="grow" />
-        {busy && <button type="button" className="button danger" onClick={stop}><Icon name="stop" size={16} /> {t("chat.stop")}</button>}
-        <button className="button primary" disabled={sending || (!text.trim() && !files.length)}><Icon name="send" size={16} /> {t("chat.send")}</button>
+        {isBusy && <button type="button" className="button danger" onClick={stop}><Icon name="stop" size={16} /> {t("chat.stop")}</button>}
+        <button className="button primary" disabled={isSending || (!text.trim() && !attachments.length)}><Icon name="send" size={16} /> {t("chat.send")}</button>
       </div>
     </form>
   );

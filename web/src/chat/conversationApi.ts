@@ -1,10 +1,10 @@
-// The only file that talks to the server about a conversation.
-import { ApiError, getJson, request, sendJson, wasAborted } from "@/api/http";
-import { frames } from "@/api/sse";
+// The HTTP client for conversations: sessions, messages, turns and their event stream.
+import { ApiError, getJson, isAbortError, request, sendJson } from "@/api/http";
+import { streamFrames } from "@/api/sse";
 import type { Message, RuntimeInfo, Session } from "@/api/types";
-import { decode, type ChatEvent } from "@/chat/events";
+import { parseEvent, type ChatEvent } from "@/chat/chatEvents";
 
-export interface Attached {
+export interface Attachment {
   hash: string;
   name: string;
   media_type: string;
@@ -20,89 +20,93 @@ export interface Observation {
   data: Record<string, unknown>;
 }
 
-export interface Wish {
+export interface TurnRequest {
   message: string;
-  attachments: Attached[];
+  attachments: Attachment[];
   runtime: string;
   model: string;
   template: string;
 }
 
-const at = (session: string) => `/api/sessions/${encodeURIComponent(session)}`;
-const RETRY = [250, 500, 1000, 2000, 4000];
+const getSessionUrl = (session: string) => `/api/sessions/${encodeURIComponent(session)}`;
+const RETRY_MS = [250, 500, 1000, 2000, 4000];
 
 export const conversationApi = {
-  /** Everything that happens in a session after a number, for as long as `signal` lets it. A line that breaks is taken up again
-   * from the last number that was seen, so nothing is lost or told twice. */
-  async *chatStream(session: string, after: number, signal: AbortSignal, told: (connected: boolean) => void): AsyncGenerator<ChatEvent> {
-    let seen = after;
+  /** The events of a session after a seq, until `signal` aborts. A broken connection is resumed after the last seq received, so
+   * no event is lost or repeated. `onConnection` hears whether the stream is connected. */
+  async *chatStream(session: string, after: number, signal: AbortSignal, onConnection: (connected: boolean) => void): AsyncGenerator<ChatEvent> {
+    let lastSeq = after;
     let failures = 0;
     while (!signal.aborted) {
       try {
-        const headers = { Accept: "text/event-stream", "Last-Event-ID": String(seen) };
-        for await (const frame of frames(`${at(session)}/events?include=messages`, { headers, signal })) {
-          told(true);
+        const headers = { Accept: "text/event-stream", "Last-Event-ID": String(lastSeq) };
+        for await (const frame of streamFrames(`${getSessionUrl(session)}/events?include=messages`, { headers, signal })) {
+          onConnection(true);
           failures = 0;
-          if (frame.id === null || frame.id <= seen) continue;
-          const event = decode(frame.event, frame.id, frame.data);
-          seen = frame.id;
+          if (frame.id === null || frame.id <= lastSeq) continue;
+          const event = parseEvent(frame.event, frame.id, frame.data);
+          lastSeq = frame.id;
           if (event) yield event;
         }
       } catch (error) {
-        if (wasAborted(error) || signal.aborted) return;
+        if (isAbortError(error) || signal.aborted) return;
         if (error instanceof ApiError && error.status >= 400 && error.status < 500) throw error;
       }
-      told(false);
-      await pause(RETRY[Math.min(failures++, RETRY.length - 1)]!, signal);
+      onConnection(false);
+      await sleep(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]!, signal);
     }
   },
 
-  session: (session: string, signal?: AbortSignal) => getJson<Session>(at(session), signal),
-  running: async (session: string, signal?: AbortSignal) => (await getJson<{ turn_id: string | null }>(`${at(session)}/turns/running`, signal)).turn_id,
+  getSession: (session: string, signal?: AbortSignal) => getJson<Session>(getSessionUrl(session), signal),
+  getRunningTurn: async (session: string, signal?: AbortSignal) => (await getJson<{ turn_id: string | null }>(`${getSessionUrl(session)}/turns/running`, signal)).turn_id,
 
   /** What runtimes recorded about their work in a session, oldest first. */
-  async observations(session: string, signal?: AbortSignal): Promise<Observation[]> {
-    const found: { attachments: Array<Observation | { type: "file" }> } = await getJson(`${at(session)}/attachments`, signal);
-    return found.attachments.filter((one): one is Observation => one.type === "observation");
+  async listObservations(session: string, signal?: AbortSignal): Promise<Observation[]> {
+    const response: { attachments: Array<Observation | { type: "file" }> } = await getJson(`${getSessionUrl(session)}/attachments`, signal);
+    return response.attachments.filter((attachment): attachment is Observation => attachment.type === "observation");
   },
 
-  async messages(session: string, signal?: AbortSignal, most = 5000): Promise<Message[]> {
-    const found: Message[] = [];
+  async listMessages(session: string, signal?: AbortSignal, limit = 5000): Promise<Message[]> {
+    const messages: Message[] = [];
     let next: number | null = 0;
-    while (next !== null && found.length < most) {
-      const page: { messages: Message[]; next: number | null } = await getJson(`${at(session)}/messages?limit=1000&after=${next}`, signal);
-      found.push(...page.messages);
+    while (next !== null && messages.length < limit) {
+      const page: { messages: Message[]; next: number | null } = await getJson(`${getSessionUrl(session)}/messages?limit=1000&after=${next}`, signal);
+      messages.push(...page.messages);
       next = page.next;
     }
-    return found;
+    return messages;
   },
 
-  begin: (runtime: string, model: string) => sendJson<Session>("POST", "/api/sessions", { source: "web", runtime, ...(model ? { model } : {}) }),
+  createSession: (runtime: string, model: string) => sendJson<Session>("POST", "/api/sessions", { source: "web", runtime, ...(model ? { model } : {}) }),
 
-  say(session: string, wish: Wish, key: string): Promise<{ turn_id: string; after: number }> {
-    const { message, runtime, model, template } = wish;
-    const attachments = wish.attachments.map(({ hash, name }) => ({ hash, name }));
-    return sendJson("POST", `${at(session)}/turns`, { message, runtime, model, template, attachments, when_busy: "wait" }, { "Idempotency-Key": key });
+  startTurn(session: string, request: TurnRequest): Promise<{ turn_id: string; after: number }> {
+    const { message, runtime, model, template } = request;
+    const attachments = request.attachments.map(({ hash, name }) => ({ hash, name }));
+    return sendJson("POST", `${getSessionUrl(session)}/turns`, { message, runtime, model, template, attachments, when_busy: "wait" }, { "Idempotency-Key": buildIdempotencyKey() });
   },
 
-  stop: (session: string) => sendJson<{ stopped: boolean }>("POST", `${at(session)}/turns/running/stop`),
-  approve: (session: string, question: string, choice: string) => sendJson<void>("POST", `${at(session)}/turns/running/approval`, { question, choice }),
-  take: (session: string) => sendJson<Session>("POST", `${at(session)}/take`),
-  undo: (session: string) => sendJson<{ hidden: number }>("POST", `${at(session)}/undo`),
-  runtimes: (signal?: AbortSignal) => getJson<RuntimeInfo[]>("/api/runtimes", signal),
+  stopTurn: (session: string) => sendJson<{ stopped: boolean }>("POST", `${getSessionUrl(session)}/turns/running/stop`),
+  answerApproval: (session: string, question: string, choice: string) => sendJson<void>("POST", `${getSessionUrl(session)}/turns/running/approval`, { question, choice }),
+  takeOver: (session: string) => sendJson<Session>("POST", `${getSessionUrl(session)}/take`),
+  listRuntimes: (signal?: AbortSignal) => getJson<RuntimeInfo[]>("/api/runtimes", signal),
 
-  async attach(session: string, file: File): Promise<Attached> {
+  async uploadAttachment(session: string, file: File): Promise<Attachment> {
     const headers = { "Content-Type": file.type || "application/octet-stream" };
-    const answer = await request(`${at(session)}/attachments?name=${encodeURIComponent(file.name)}`, { method: "POST", headers, body: file });
-    return (await answer.json()) as Attached;
+    const response = await request(`${getSessionUrl(session)}/attachments?name=${encodeURIComponent(file.name)}`, { method: "POST", headers, body: file });
+    return (await response.json()) as Attachment;
   },
 
-  picture: (session: string, hash: string) => `${at(session)}/attachments/${hash}`,
+  getAttachmentUrl: (session: string, hash: string) => `${getSessionUrl(session)}/attachments/${hash}`,
 };
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((done) => {
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", () => { clearTimeout(timer); done(); }, { once: true });
+/** A random key of 128 bits. `crypto.randomUUID` exists only on secure origins; this works on plain HTTP too. */
+function buildIdempotencyKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
   });
 }

@@ -1,13 +1,12 @@
 import { useCallback, useEffect, useRef, useState } from "react";
+import { isAbortError } from "@/api/http";
 import type { Session } from "@/api/types";
-import { conversationApi, type Wish } from "@/chat/conversationApi";
-import { newKey } from "@/chat/keys";
-import type { ChatEvent } from "@/chat/events";
-import { advance, EMPTY, ofMessages, runningTurn, type ChatView, type TurnView } from "@/chat/view";
-import { wasAborted } from "@/api/http";
+import type { ChatEvent } from "@/chat/chatEvents";
+import { applyEvents, buildView, EMPTY_VIEW, findRunningTurn, type ChatView, type TurnView } from "@/chat/chatView";
+import { conversationApi, type TurnRequest } from "@/chat/conversationApi";
 
-const ALL_OF_IT = 3000; // a log up to here is told from its beginning; of a longer one, the transcript and what follows
-const TOGETHER = 40; // milliseconds of events drawn at once
+const MAX_REPLAYED_EVENTS = 3000; // a longer log starts from its transcript and follows only new events
+const BATCH_MS = 40; // events that arrive within this time are rendered together
 
 export interface Chat {
   session: Session | null;
@@ -16,96 +15,96 @@ export interface Chat {
   loading: boolean;
   connected: boolean;
   error: unknown;
-  say: (wish: Wish) => Promise<void>;
+  send: (request: TurnRequest) => Promise<void>;
   stop: () => void;
-  approve: (question: string, choice: string) => void;
-  take: () => void;
+  answerApproval: (question: string, choice: string) => void;
+  takeOver: () => void;
   refresh: () => void;
 }
 
-/** One session, as it is now and as it goes on, whoever drives it. */
+/** A session's view model, kept current by its event stream, whichever surface drives it. */
 export function useChatView(id: string): Chat {
   const [session, setSession] = useState<Session | null>(null);
-  const [view, setView] = useState<ChatView>(EMPTY);
+  const [view, setView] = useState<ChatView>(EMPTY_VIEW);
   const [loading, setLoading] = useState(Boolean(id));
   const [connected, setConnected] = useState(true);
   const [error, setError] = useState<unknown>(null);
-  const [round, setRound] = useState(0);
-  const waiting = useRef<ChatEvent[]>([]);
-  const looking = useRef<() => void>(() => undefined);
+  const [reloads, setReloads] = useState(0);
+  const queuedEvents = useRef<ChatEvent[]>([]);
+  const refreshSession = useRef<() => void>(() => undefined);
 
   useEffect(() => {
     setSession(null);
-    setView(EMPTY);
+    setView(EMPTY_VIEW);
     setError(null);
     setLoading(Boolean(id));
     if (!id) return;
-    const leaving = new AbortController();
+    const controller = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    waiting.current = [];
-    /** The row itself: its title, and who drives, which changes without a word in the log when it is handed over. */
-    const look = () => {
-      conversationApi.session(id, leaving.signal).then((found) => {
-        setSession(found);
-        setView((before) => (before.driver === found.driver ? before : { ...before, driver: found.driver }));
+    queuedEvents.current = [];
+    /** Reloads title and driver: a hand-off changes the driver without an event in the log. */
+    const loadSession = () => {
+      conversationApi.getSession(id, controller.signal).then((loaded) => {
+        setSession(loaded);
+        setView((before) => (before.driver === loaded.driver ? before : { ...before, driver: loaded.driver }));
       }, () => undefined);
     };
-    looking.current = look;
-    const seen = () => { if (!document.hidden) look(); };
-    document.addEventListener("visibilitychange", seen);
-    window.addEventListener("focus", seen);
-    const draw = () => {
+    refreshSession.current = loadSession;
+    const handleVisible = () => { if (!document.hidden) loadSession(); };
+    document.addEventListener("visibilitychange", handleVisible);
+    window.addEventListener("focus", handleVisible);
+    const applyQueued = () => {
       timer = undefined;
-      const events = waiting.current;
-      waiting.current = [];
-      setView((before) => advance(before, events));
-      if (events.some((one) => one.name === "done" || one.name === "metadata")) look();
+      const events = queuedEvents.current;
+      queuedEvents.current = [];
+      setView((before) => applyEvents(before, events));
+      if (events.some((event) => event.name === "done" || event.name === "metadata")) loadSession();
     };
-    const follow = async () => {
-      const { session: found, start, after } = await beginning(id, leaving.signal);
-      setSession(found);
-      setView({ ...start, driver: found.driver });
+    const followEvents = async () => {
+      const { session: loaded, start, after } = await loadStart(id, controller.signal);
+      setSession(loaded);
+      setView({ ...start, driver: loaded.driver });
       setLoading(false);
-      for await (const event of conversationApi.chatStream(id, after, leaving.signal, setConnected)) {
-        waiting.current.push(event);
-        timer ??= setTimeout(draw, TOGETHER);
+      for await (const event of conversationApi.chatStream(id, after, controller.signal, setConnected)) {
+        queuedEvents.current.push(event);
+        timer ??= setTimeout(applyQueued, BATCH_MS);
       }
     };
-    follow().catch((problem: unknown) => {
-      if (leaving.signal.aborted || wasAborted(problem)) return;
+    followEvents().catch((problem: unknown) => {
+      if (controller.signal.aborted || isAbortError(problem)) return;
       setError(problem);
       setLoading(false);
     });
     return () => {
-      leaving.abort();
+      controller.abort();
       clearTimeout(timer);
-      document.removeEventListener("visibilitychange", seen);
-      window.removeEventListener("focus", seen);
+      document.removeEventListener("visibilitychange", handleVisible);
+      window.removeEventListener("focus", handleVisible);
     };
-  }, [id, round]);
+  }, [id, reloads]);
 
-  const refresh = useCallback(() => looking.current(), []);
-  const failing = useCallback(<T,>(work: Promise<T>) => void work.catch(setError), []);
+  const refresh = useCallback(() => refreshSession.current(), []);
+  const reportFailure = useCallback(<T,>(work: Promise<T>) => void work.catch(setError), []);
   return {
-    session, view, loading, connected, error, running: runningTurn(view),
-    say: async (wish) => {
+    session, view, loading, connected, error, running: findRunningTurn(view),
+    send: async (wish) => {
       setError(null);
-      await conversationApi.say(id, wish, newKey());
+      await conversationApi.startTurn(id, wish);
     },
-    stop: () => failing(conversationApi.stop(id)),
-    approve: (question, choice) => failing(conversationApi.approve(id, question, choice)),
-    take: () => failing(conversationApi.take(id).then(() => setRound((n) => n + 1))),
+    stop: () => reportFailure(conversationApi.stopTurn(id)),
+    answerApproval: (question, choice) => reportFailure(conversationApi.answerApproval(id, question, choice)),
+    takeOver: () => reportFailure(conversationApi.takeOver(id).then(() => setReloads((n) => n + 1))),
     refresh,
   };
 }
 
-/** Where to start following, and what to show until then. A running turn is always followed from its first word. */
-async function beginning(id: string, signal: AbortSignal): Promise<{ session: Session; start: ChatView; after: number }> {
-  const session = await conversationApi.session(id, signal);
-  if (session.last_seq <= ALL_OF_IT) return { session, start: EMPTY, after: 0 };
-  const running = await conversationApi.running(id, signal);
-  const messages = await conversationApi.messages(id, signal);
-  const first = running === null ? undefined : messages.find((one) => one.turn_id === running);
+/** The initial view and the seq to follow from. A running turn is always replayed from its first event. */
+async function loadStart(id: string, signal: AbortSignal): Promise<{ session: Session; start: ChatView; after: number }> {
+  const session = await conversationApi.getSession(id, signal);
+  if (session.last_seq <= MAX_REPLAYED_EVENTS) return { session, start: EMPTY_VIEW, after: 0 };
+  const running = await conversationApi.getRunningTurn(id, signal);
+  const messages = await conversationApi.listMessages(id, signal);
+  const first = running === null ? undefined : messages.find((message) => message.turn_id === running);
   const after = first ? first.seq - 1 : session.last_seq;
-  return { session, start: { ...ofMessages(messages.filter((one) => one.seq <= after)), seq: after }, after };
+  return { session, start: { ...buildView(messages.filter((message) => message.seq <= after)), seq: after }, after };
 }

@@ -1,16 +1,16 @@
-// Markdown as React elements. No HTML is ever made of what a model wrote: a tag in it is shown as text.
+// Renders Markdown as React elements. HTML in it is shown as text, never interpreted.
 import { marked, type Token, type Tokens } from "marked";
 import { memo, useEffect, useState, type ReactNode } from "react";
 import { Icon } from "@/components/Icon";
-import { useWords } from "@/i18n";
+import { useI18n } from "@/i18n";
 
-const SAFE = /^(https?:|mailto:|#)/i;
+const SAFE_LINK = /^(https?:|mailto:|#)/i;
 
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
-  return <div className="prose">{blocks(marked.lexer(text))}</div>;
+  return <div className="prose">{renderBlocks(marked.lexer(text))}</div>;
 });
 
-function blocks(tokens: Token[]): ReactNode[] {
+function renderBlocks(tokens: Token[]): ReactNode[] {
   return tokens.map((token, index) => <Block key={index} token={token} />);
 }
 
@@ -18,17 +18,17 @@ function Block({ token }: { token: Token }): ReactNode {
   switch (token.type) {
     case "heading": {
       const Tag = `h${Math.min(6, (token as Tokens.Heading).depth + 2)}` as "h3";
-      return <Tag>{inline(token.tokens)}</Tag>;
+      return <Tag>{renderInline(token.tokens)}</Tag>;
     }
-    case "paragraph": return <p>{inline(token.tokens)}</p>;
-    case "code": return <Code text={(token as Tokens.Code).text} language={(token as Tokens.Code).lang ?? ""} />;
-    case "blockquote": return <blockquote>{blocks(token.tokens ?? [])}</blockquote>;
+    case "paragraph": return <p>{renderInline(token.tokens)}</p>;
+    case "code": return <CodeBlock text={(token as Tokens.Code).text} language={(token as Tokens.Code).lang ?? ""} />;
+    case "blockquote": return <blockquote>{renderBlocks(token.tokens ?? [])}</blockquote>;
     case "hr": return <hr />;
     case "list": return <List list={token as Tokens.List} />;
-    case "table": return <Grid table={token as Tokens.Table} />;
+    case "table": return <Table table={token as Tokens.Table} />;
     case "space": return null;
-    case "text": return token.tokens ? <>{inline(token.tokens)}</> : <>{plain((token as Tokens.Text).text)}</>;
-    default: return <p>{token.raw}</p>; // HTML, too, is only text here
+    case "text": return token.tokens ? <>{renderInline(token.tokens)}</> : <>{unescapeEntities((token as Tokens.Text).text)}</>;
+    default: return <p>{token.raw}</p>; // HTML is shown as text
   }
 }
 
@@ -36,51 +36,51 @@ function List({ list }: { list: Tokens.List }) {
   const items = list.items.map((item, index) => (
     <li key={index}>
       {item.task && <input type="checkbox" checked={item.checked ?? false} readOnly disabled />}
-      {blocks(item.tokens.filter((one) => (one.type as string) !== "checkbox"))}
+      {renderBlocks(item.tokens.filter((token) => (token.type as string) !== "checkbox"))}
     </li>
   ));
   return list.ordered ? <ol start={Number(list.start) || 1}>{items}</ol> : <ul>{items}</ul>;
 }
 
-function Grid({ table }: { table: Tokens.Table }) {
+function Table({ table }: { table: Tokens.Table }) {
   return (
     <div className="scroll-x" tabIndex={0}>
       <table>
-        <thead><tr>{table.header.map((cell, index) => <th key={index}>{inline(cell.tokens)}</th>)}</tr></thead>
-        <tbody>{table.rows.map((row, at) => <tr key={at}>{row.map((cell, index) => <td key={index}>{inline(cell.tokens)}</td>)}</tr>)}</tbody>
+        <thead><tr>{table.header.map((cell, index) => <th key={index}>{renderInline(cell.tokens)}</th>)}</tr></thead>
+        <tbody>{table.rows.map((row, rowIndex) => <tr key={rowIndex}>{row.map((cell, index) => <td key={index}>{renderInline(cell.tokens)}</td>)}</tr>)}</tbody>
       </table>
     </div>
   );
 }
 
-function inline(tokens: Token[] | undefined): ReactNode[] {
+function renderInline(tokens: Token[] | undefined): ReactNode[] {
   return (tokens ?? []).map((token, index) => <Inline key={index} token={token} />);
 }
 
 function Inline({ token }: { token: Token }): ReactNode {
   switch (token.type) {
-    case "strong": return <strong>{inline(token.tokens)}</strong>;
-    case "em": return <em>{inline(token.tokens)}</em>;
-    case "del": return <del>{inline(token.tokens)}</del>;
-    case "codespan": return <code>{plain((token as Tokens.Codespan).text)}</code>;
+    case "strong": return <strong>{renderInline(token.tokens)}</strong>;
+    case "em": return <em>{renderInline(token.tokens)}</em>;
+    case "del": return <del>{renderInline(token.tokens)}</del>;
+    case "codespan": return <code>{unescapeEntities((token as Tokens.Codespan).text)}</code>;
     case "br": return <br />;
     case "link": {
       const link = token as Tokens.Link;
-      return SAFE.test(link.href) ? <a href={link.href} target="_blank" rel="noopener noreferrer">{inline(link.tokens)}</a> : <>{link.raw}</>;
+      return SAFE_LINK.test(link.href) ? <a href={link.href} target="_blank" rel="noopener noreferrer">{renderInline(link.tokens)}</a> : <>{link.raw}</>;
     }
-    case "image": return <>{token.raw}</>; // a picture from elsewhere would tell that this was read
+    case "image": return <>{token.raw}</>; // a remote image would reveal that the message was read
     case "escape": return <>{(token as Tokens.Escape).text}</>;
-    case "text": return token.tokens ? <>{inline(token.tokens)}</> : <>{plain((token as Tokens.Text).text)}</>;
+    case "text": return token.tokens ? <>{renderInline(token.tokens)}</> : <>{unescapeEntities((token as Tokens.Text).text)}</>;
     default: return <>{token.raw}</>;
   }
 }
 
 const ENTITIES: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&#39;": "'" };
-/** The lexer may escape what it takes for HTML; React does that itself. */
-const plain = (text: string): string => text.replace(/&(lt|gt|amp|quot|#39);/g, (whole) => ENTITIES[whole] ?? whole);
+/** Undoes the lexer's escaping; React escapes by itself. */
+const unescapeEntities = (text: string): string => text.replace(/&(lt|gt|amp|quot|#39);/g, (whole) => ENTITIES[whole] ?? whole);
 
-export function Code({ text, language }: { text: string; language: string }) {
-  const { t } = useWords();
+function CodeBlock({ text, language }: { text: string; language: string }) {
+  const { t } = useI18n();
   const [copied, setCopied] = useState(false);
   const copy = () => {
     void navigator.clipboard.writeText(text).then(() => {
@@ -89,20 +89,20 @@ export function Code({ text, language }: { text: string; language: string }) {
     });
   };
   return (
-    <figure className="code">
+    <figure className="code-block">
       <figcaption><span>{language}</span> <button className="ghost" onClick={copy}><Icon name={copied ? "check" : "copy"} size={14} /> {copied ? t("action.copied") : t("action.copy")}</button></figcaption>
-      <pre tabIndex={0}><code>{useColours(text, language) ?? text}</code></pre>
+      <pre tabIndex={0}><code>{useHighlighted(text, language) ?? text}</code></pre>
     </figure>
   );
 }
 
-const LONGEST = 40_000; // characters; a longer text stays plain
+const MAX_HIGHLIGHTED_CHARACTERS = 40_000;
 
-/** The text with its words marked by kind, once the part that can do that is here; null where it cannot. */
-function useColours(text: string, language: string): ReactNode[] | null {
-  const [paint, setPaint] = useState<((text: string, language: string) => ReactNode[] | null) | null>(null);
+/** The highlighted code; null while the highlighter loads and for unknown languages. */
+function useHighlighted(text: string, language: string): ReactNode[] | null {
+  const [highlight, setHighlight] = useState<((text: string, language: string) => ReactNode[] | null) | null>(null);
   useEffect(() => {
-    if (language) void import("@/components/colours").then((found) => setPaint(() => found.paint));
+    if (language) void import("@/components/syntaxHighlight").then((module) => setHighlight(() => module.highlight));
   }, [language]);
-  return paint && text.length <= LONGEST ? paint(text, language) : null;
+  return highlight && text.length <= MAX_HIGHLIGHTED_CHARACTERS ? highlight(text, language) : null;
 }

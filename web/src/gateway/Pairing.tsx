@@ -1,37 +1,34 @@
 import { useState } from "react";
+import { ErrorMessage } from "@/components/ErrorMessage";
 import { Icon } from "@/components/Icon";
-import { Trouble } from "@/components/Trouble";
 import { gatewayApi, type People } from "@/gateway/gatewayApi";
-import { iso } from "@/gateway/Lines";
-import type { Beat } from "@/gateway/useBeat";
-import { ago, useWords } from "@/i18n";
+import type { Polled } from "@/gateway/usePolling";
+import { formatRelativeTime, useI18n } from "@/i18n";
 
-type Stranger = People["waiting"][number];
-
-/** Who asks to be let in, and who is in. A name proves nothing, so letting in needs the code the person was given. */
-export function Pairing({ beat }: { beat: Beat<People> }) {
-  const { t } = useWords();
+/** Pending pairing requests and approved people. A name proves nothing, so approval needs the code that the person received. */
+export function Pairing({ polled }: { polled: Polled<People> }) {
+  const { t } = useI18n();
   const [error, setError] = useState<unknown>(null);
-  const change = (work: Promise<unknown>) => {
+  const runAndRefresh = (work: Promise<unknown>) => {
     setError(null);
-    work.then(beat.again, setError);
+    work.then(polled.refresh, setError);
   };
-  const people = beat.value;
+  const people = polled.data;
   return (
-    <section className="card" aria-label={t("people.title")}>
-      <h2>{t("people.title")}</h2>
-      <p className="dim">{t("people.about")}</p>
-      <Trouble error={error ?? beat.error} />
-      {people?.waiting.length === 0 && <p className="dim">{t("people.nobody")}</p>}
-      <ul className="people">
-        {people?.waiting.map((one) => <Waiting key={`${one.platform}:${one.sender}`} one={one} letIn={(code, owner) => change(gatewayApi.letIn(code, owner, ""))} turnAway={() => change(gatewayApi.turnAway(one.platform, one.sender))} />)}
+    <section className="card" aria-label={t("pairing.title")}>
+      <h2>{t("pairing.title")}</h2>
+      <p className="dim">{t("pairing.about")}</p>
+      <ErrorMessage error={error ?? polled.error} />
+      {people?.waiting.length === 0 && <p className="dim">{t("pairing.none")}</p>}
+      <ul className="people-list">
+        {people?.waiting.map((request) => <PairingRequest key={`${request.platform}:${request.sender}`} request={request} approve={(code, isOwner) => runAndRefresh(gatewayApi.approvePairing(code, isOwner, ""))} deny={() => runAndRefresh(gatewayApi.denyPairing(request.platform, request.sender))} />)}
       </ul>
-      {Boolean(people?.paired.length) && <h3>{t("people.in")}</h3>}
-      <ul className="people">
-        {people?.paired.map((one) => (
-          <li key={`${one.platform}:${one.sender}`} className="row">
-            <span className="pill">{one.platform}</span> <strong>{one.name || one.sender}</strong> <span className="dim mono grow">{one.sender}</span> <span className="pill">{one.principal === "owner" ? t("people.owner") : t("people.guest")}</span>
-            <button className="button danger" onClick={() => change(gatewayApi.letOut(one.platform, one.sender))}>{t("people.out")}</button>
+      {Boolean(people?.paired.length) && <h3>{t("pairing.approved")}</h3>}
+      <ul className="people-list">
+        {people?.paired.map((person) => (
+          <li key={`${person.platform}:${person.sender}`} className="row">
+            <span className="pill">{person.platform}</span> <strong>{person.name || person.sender}</strong> <span className="dim mono grow">{person.sender}</span> <span className="pill">{person.principal === "owner" ? t("pairing.owner") : t("pairing.guest")}</span>
+            <button className="button danger" onClick={() => runAndRefresh(gatewayApi.revokePairing(person.platform, person.sender))}>{t("pairing.revoke")}</button>
           </li>
         ))}
       </ul>
@@ -39,18 +36,18 @@ export function Pairing({ beat }: { beat: Beat<People> }) {
   );
 }
 
-function Waiting({ one, letIn, turnAway }: { one: Stranger; letIn: (code: string, owner: boolean) => void; turnAway: () => void }) {
-  const { t, language } = useWords();
+function PairingRequest({ request, approve, deny }: { request: People["waiting"][number]; approve: (code: string, isOwner: boolean) => void; deny: () => void }) {
+  const { t, language } = useI18n();
   const [code, setCode] = useState("");
-  const [owner, setOwner] = useState(false);
+  const [isOwner, setIsOwner] = useState(false);
   return (
-    <li data-waiting={one.sender}>
-      <form className="row" onSubmit={(event) => { event.preventDefault(); letIn(code, owner); }}>
-        <span className="pill">{one.platform}</span> <strong>{one.name || one.sender}</strong> <span className="dim mono">{one.sender}</span> <span className="dim grow">{t("people.until", { when: ago(iso(one.until), language) })}</span>
-        <input className="code-box mono" placeholder={t("people.code")} aria-label={t("people.code.of", { name: one.name || one.sender })} value={code} autoComplete="off" maxLength={40} onChange={(event) => setCode(event.target.value)} />
-        <label className="row"><input type="checkbox" checked={owner} onChange={(event) => setOwner(event.target.checked)} /> {t("people.me")}</label>
-        <button className="button primary" disabled={!code.trim()}><Icon name="check" size={16} /> {t("people.approve")}</button>
-        <button type="button" className="button danger" onClick={turnAway}>{t("people.deny")}</button>
+    <li data-waiting={request.sender}>
+      <form className="row" onSubmit={(event) => { event.preventDefault(); approve(code, isOwner); }}>
+        <span className="pill">{request.platform}</span> <strong>{request.name || request.sender}</strong> <span className="dim mono">{request.sender}</span> <span className="dim grow">{t("pairing.expires", { when: formatRelativeTime(request.until, language) })}</span>
+        <input className="pairing-code mono" placeholder={t("pairing.code")} aria-label={t("pairing.code.of", { name: request.name || request.sender })} value={code} autoComplete="off" maxLength={40} onChange={(event) => setCode(event.target.value)} />
+        <label className="row"><input type="checkbox" checked={isOwner} onChange={(event) => setIsOwner(event.target.checked)} /> {t("pairing.me")}</label>
+        <button className="button primary" disabled={!code.trim()}><Icon name="check" size={16} /> {t("pairing.approve")}</button>
+        <button type="button" className="button danger" onClick={deny}>{t("pairing.deny")}</button>
       </form>
     </li>
   );

@@ -1,8 +1,8 @@
-// What the pages ask of the gateway, and of the rooms of its platform `local`.
+// The HTTP client for the gateway, and for the rooms of its platform `local`.
 import { getJson, sendJson } from "@/api/http";
-import { frames } from "@/api/sse";
+import { streamFrames } from "@/api/sse";
 
-export interface Line {
+export interface Connection {
   state: string;
   health: "good" | "stuck" | "down";
   problem?: string;
@@ -14,8 +14,8 @@ export interface Line {
   oldest_pending?: number | null;
   failed?: number;
 }
-export interface Status {
-  gateways: Array<{ id: string; host: string; pid: number; started_at: number; beat_at: number; lines: Record<string, Line> }>;
+export interface GatewayStatus {
+  gateways: Array<{ id: string; host: string; pid: number; started_at: number; beat_at: number; lines: Record<string, Connection> }>;
 }
 export interface Handoff {
   id: string;
@@ -54,7 +54,7 @@ export interface People {
   waiting: Array<{ platform: string; sender: string; name: string; until: number }>;
   paired: Array<{ platform: string; sender: string; name: string; principal: string }>;
 }
-export interface Note {
+export interface RoomMessage {
   id: string;
   room: string;
   n: number;
@@ -65,39 +65,39 @@ export interface Note {
   thread: string | null;
   opens: boolean;
   buttons: Array<{ label: string; value: string }>;
-  pressed: string; // it is a button that somebody pressed, and `answers` is the number it stood under
+  pressed: string; // the value of a pressed button; `answers` is the number of the message with the button
   answers: number;
   at: number;
 }
 
-const BASE = "/api/plugins/gateway";
-const ROOMS = "/api/plugins/local/rooms";
-const part = encodeURIComponent;
+const GATEWAY_API = "/api/plugins/gateway";
+const ROOMS_API = "/api/plugins/local/rooms";
+const encode = encodeURIComponent;
 
 export const gatewayApi = {
-  status: (signal?: AbortSignal) => getJson<Status>(`${BASE}/status`, signal),
-  people: (signal?: AbortSignal) => getJson<People>(`${BASE}/people`, signal),
-  letIn: (code: string, owner: boolean, name: string) => sendJson("POST", `${BASE}/people`, { code, owner, name }),
-  turnAway: (platform: string, sender: string) => sendJson("DELETE", `${BASE}/people/waiting/${part(platform)}/${part(sender)}`),
-  letOut: (platform: string, sender: string) => sendJson("DELETE", `${BASE}/people/${part(platform)}/${part(sender)}`),
-  deliveries: (signal?: AbortSignal) => getJson<Delivery[]>(`${BASE}/outbox`, signal),
+  getStatus: (signal?: AbortSignal) => getJson<GatewayStatus>(`${GATEWAY_API}/status`, signal),
+  listPeople: (signal?: AbortSignal) => getJson<People>(`${GATEWAY_API}/people`, signal),
+  approvePairing: (code: string, owner: boolean, name: string) => sendJson("POST", `${GATEWAY_API}/people`, { code, owner, name }),
+  denyPairing: (platform: string, sender: string) => sendJson("DELETE", `${GATEWAY_API}/people/waiting/${encode(platform)}/${encode(sender)}`),
+  revokePairing: (platform: string, sender: string) => sendJson("DELETE", `${GATEWAY_API}/people/${encode(platform)}/${encode(sender)}`),
+  listDeliveries: (signal?: AbortSignal) => getJson<Delivery[]>(`${GATEWAY_API}/outbox`, signal),
 
-  handoffs: (signal?: AbortSignal) => getJson<Handoff[]>(`${BASE}/handoffs`, signal),
-  newest: async (session: string, signal?: AbortSignal) => (await getJson<Handoff[]>(`${BASE}/sessions/${part(session)}/handoffs`, signal))[0] ?? null,
-  handOver: (session: string, to: string) => sendJson<Handoff>("POST", `${BASE}/sessions/${part(session)}/handoff`, { to, surface: "web" }),
-  callOff: (id: string) => sendJson<Handoff>("DELETE", `${BASE}/handoffs/${part(id)}`),
-  /** Each step of a hand-off, until it is over. */
-  async *steps(id: string, signal: AbortSignal): AsyncGenerator<Handoff> {
-    for await (const frame of frames(`${BASE}/handoffs/${part(id)}/events`, { signal })) yield JSON.parse(frame.data) as Handoff;
+  listHandoffs: (signal?: AbortSignal) => getJson<Handoff[]>(`${GATEWAY_API}/handoffs`, signal),
+  findLatestHandoff: async (session: string, signal?: AbortSignal) => (await getJson<Handoff[]>(`${GATEWAY_API}/sessions/${encode(session)}/handoffs`, signal))[0] ?? null,
+  requestHandoff: (session: string, to: string) => sendJson<Handoff>("POST", `${GATEWAY_API}/sessions/${encode(session)}/handoff`, { to, surface: "web" }),
+  cancelHandoff: (id: string) => sendJson<Handoff>("DELETE", `${GATEWAY_API}/handoffs/${encode(id)}`),
+  /** The hand-off after each of its steps, until it is over. */
+  async *streamHandoff(id: string, signal: AbortSignal): AsyncGenerator<Handoff> {
+    for await (const frame of streamFrames(`${GATEWAY_API}/handoffs/${encode(id)}/events`, { signal })) yield JSON.parse(frame.data) as Handoff;
   },
 
-  rooms: async (signal?: AbortSignal) => (await getJson<{ rooms: string[] }>(ROOMS, signal)).rooms,
-  say: (room: string, text: string, thread: string | null, sender: string) =>
-    sendJson<Note>("POST", `${ROOMS}/${part(room)}/messages`, { text, thread, ...(sender ? { sender, name: sender } : {}) }),
-  press: (room: string, n: number, value: string, sender: string) =>
-    sendJson<Note>("POST", `${ROOMS}/${part(room)}/messages/${n}/press`, { value, ...(sender ? { sender, name: sender } : {}) }),
-  /** What was said in a room and what is said there now; one that is changed comes again under its number. */
-  async *notes(room: string, after: number, signal: AbortSignal): AsyncGenerator<Note> {
-    for await (const frame of frames(`${ROOMS}/${part(room)}/events?after=${after}`, { signal })) yield JSON.parse(frame.data) as Note;
+  listRooms: async (signal?: AbortSignal) => (await getJson<{ rooms: string[] }>(ROOMS_API, signal)).rooms,
+  postMessage: (room: string, text: string, thread: string | null, sender: string) =>
+    sendJson<RoomMessage>("POST", `${ROOMS_API}/${encode(room)}/messages`, { text, thread, ...(sender ? { sender, name: sender } : {}) }),
+  pressButton: (room: string, n: number, value: string, sender: string) =>
+    sendJson<RoomMessage>("POST", `${ROOMS_API}/${encode(room)}/messages/${n}/press`, { value, ...(sender ? { sender, name: sender } : {}) }),
+  /** The messages of a room, stored and new; an edited one is sent again under its number. */
+  async *streamMessages(room: string, after: number, signal: AbortSignal): AsyncGenerator<RoomMessage> {
+    for await (const frame of streamFrames(`${ROOMS_API}/${encode(room)}/events?after=${after}`, { signal })) yield JSON.parse(frame.data) as RoomMessage;
   },
 };

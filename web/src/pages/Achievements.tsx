@@ -1,16 +1,16 @@
+import { AchievementsPanel } from "@/achievements/AchievementsPanel";
+import type { AchievementsHost } from "@/achievements/types";
 import { request } from "@/api/http";
-import { Achievements } from "@/achievements/Achievements";
-import type { Host } from "@/achievements/types";
-import { go } from "@/router";
+import { navigate } from "@/router";
 
-const sessionAddress = (id: string) => `/sessions/${encodeURIComponent(id)}`;
+const getSessionUrl = (id: string) => `/sessions/${encodeURIComponent(id)}`;
 
-const HOST: Host = {
+const HOST: AchievementsHost = {
   fetchJson: async (path, init) => (await request(path, init)).json(),
-  openSession: (id) => go(sessionAddress(id)),
-  sessionAddress,
+  openSession: (id) => navigate(getSessionUrl(id)),
+  getSessionUrl,
 };
 
-export default function Page() {
-  return <Achievements host={HOST} />;
+export default function AchievementsPage() {
+  return <AchievementsPanel host={HOST} />;
 }

@@ -1,89 +1,88 @@
 import { useEffect, useRef, useState } from "react";
 import { Composer } from "@/chat/Composer";
-import { HandOff } from "@/chat/HandOff";
-import { conversationApi, type Wish } from "@/chat/conversationApi";
-import { newKey } from "@/chat/keys";
-import { Turn } from "@/chat/Turn";
+import { conversationApi, type TurnRequest } from "@/chat/conversationApi";
+import { HandoffDialog } from "@/chat/HandoffDialog";
+import { TurnCard } from "@/chat/TurnCard";
 import { useChatView } from "@/chat/useChatView";
+import { ErrorMessage } from "@/components/ErrorMessage";
 import { Icon } from "@/components/Icon";
-import { Trouble } from "@/components/Trouble";
-import { useWords } from "@/i18n";
-import { follow, go } from "@/router";
+import { useI18n } from "@/i18n";
+import { followLink, navigate } from "@/router";
 
-const SHOWN = 60; // turns; older ones on request
+const PAGE_TURNS = 60; // turns per page; older pages on request
 
 export default function ChatPage({ rest }: { rest: string }) {
-  const { t } = useWords();
+  const { t } = useI18n();
   const chat = useChatView(rest);
-  const [more, setMore] = useState(1);
-  const begun = useRef("");
+  const [pagesShown, setPagesShown] = useState(1);
+  const newSession = useRef("");
 
-  /** A session begins with its first word or first file. */
-  const session = async (runtime = "", model = ""): Promise<string> => {
+  /** The session's id; a new session is created with its first message or file. */
+  const ensureSession = async (runtime = "", model = ""): Promise<string> => {
     if (rest) return rest;
-    begun.current ||= (await conversationApi.begin(runtime, model)).id;
-    return begun.current;
+    newSession.current ||= (await conversationApi.createSession(runtime, model)).id;
+    return newSession.current;
   };
-  const send = async (wish: Wish) => {
-    if (rest) return chat.say(wish);
-    const id = await session(wish.runtime, wish.model);
-    await conversationApi.say(id, wish, newKey());
-    begun.current = "";
-    go(`/chat/${id}`, true);
+  const send = async (request: TurnRequest) => {
+    if (rest) return chat.send(request);
+    const id = await ensureSession(request.runtime, request.model);
+    await conversationApi.startTurn(id, request);
+    newSession.current = "";
+    navigate(`/chat/${id}`, true);
   };
-  const upload = async (file: File) => conversationApi.attach(await session(), file);
+  const upload = async (file: File) => conversationApi.uploadAttachment(await ensureSession(), file);
 
   const turns = chat.view.turns;
-  const shown = turns.slice(-SHOWN * more);
-  const elsewhere = chat.view.driver && chat.view.driver !== "web" ? chat.view.driver : null;
+  const shown = turns.slice(-PAGE_TURNS * pagesShown);
+  const otherDriver = chat.view.driver && chat.view.driver !== "web" ? chat.view.driver : null;
   return (
     <div className="chat">
-      <header className="chat-head">
+      <header className="chat-header">
         <h1>{rest ? (chat.session?.title ?? chat.session?.preview ?? "…") : t("chat.new")}</h1>
         {chat.view.driver && <span className="pill" data-driver={chat.view.driver}><Icon name="wheel" size={14} /> {t("chat.driver", { who: chat.view.driver })}</span>}
         {!chat.connected && <span className="pill bad" role="status">{t("chat.reconnecting")}</span>}
-        {rest && chat.session && <HandOff key={rest} session={rest} ours={!elsewhere} busy={chat.running !== null} leaving={["pending", "running"].includes(chat.session.handoff_state ?? "")} moved={chat.refresh} />}
-        {rest && <a className="button" href={`/sessions/${rest}`} onClick={follow}><Icon name="list" size={16} /> {t("chat.read")}</a>}
-        {rest && <a className="button" href="/chat" onClick={follow}><Icon name="plus" size={16} /> {t("chat.new")}</a>}
+        {rest && chat.session && <HandoffDialog key={rest} session={rest} isDriver={!otherDriver} isBusy={chat.running !== null} isInProgress={["pending", "running"].includes(chat.session.handoff_state ?? "")} onMoved={chat.refresh} />}
+        {rest && <a className="button" href={`/sessions/${rest}`} onClick={followLink}><Icon name="list" size={16} /> {t("chat.transcript")}</a>}
+        {rest && <a className="button" href="/chat" onClick={followLink}><Icon name="plus" size={16} /> {t("chat.new")}</a>}
       </header>
-      <Scroller watch={chat.view}>
-        {!rest && <Opening />}
+      <AutoScroll trigger={chat.view}>
+        {!rest && <ChatWelcome />}
         {chat.loading && <p className="dim" role="status">{t("loading")}</p>}
-        {turns.length > shown.length && <button className="button" onClick={() => setMore(more + 1)}>{t("chat.earlier")}</button>}
-        {shown.map((turn) => <Turn key={turn.key} turn={turn} session={rest} live approve={chat.approve} />)}
-        <Trouble error={chat.error} />
-      </Scroller>
-      {elsewhere && (
-        <div className="taken" role="status">
-          {t("chat.elsewhere", { who: elsewhere })} <button className="button" onClick={chat.take}>{t("chat.take")}</button>
+        {turns.length > shown.length && <button className="button" onClick={() => setPagesShown(pagesShown + 1)}>{t("chat.earlier")}</button>}
+        {shown.map((turn) => <TurnCard key={turn.key} turn={turn} session={rest} isLive answerApproval={chat.answerApproval} />)}
+        <ErrorMessage error={chat.error} />
+      </AutoScroll>
+      {otherDriver && (
+        <div className="takeover-banner" role="status">
+          {t("chat.driver.elsewhere", { who: otherDriver })} <button className="button" onClick={chat.takeOver}>{t("chat.takeover")}</button>
         </div>
       )}
-      <Composer key={rest} busy={chat.running !== null} send={send} stop={chat.stop} upload={upload} />
+      <Composer key={rest} isBusy={chat.running !== null} send={send} stop={chat.stop} upload={upload} />
     </div>
   );
 }
 
-function Opening() {
-  const { t } = useWords();
+function ChatWelcome() {
+  const { t } = useI18n();
   return (
-    <div className="opening">
+    <div className="chat-welcome">
       <img src="/assets/icon.svg" alt="" width="56" height="56" />
-      <h2>{t("chat.opening")}</h2>
-      <p className="dim">{t("chat.opening.hint")}</p>
+      <h2>{t("chat.welcome")}</h2>
+      <p className="dim">{t("chat.welcome.hint")}</p>
     </div>
   );
 }
 
-/** Follows the newest words, unless the person scrolled up to read. */
-function Scroller({ watch, children }: { watch: unknown; children: React.ReactNode }) {
+/** Keeps the end of the conversation in view, unless the person scrolled up to read. */
+function AutoScroll({ trigger, children }: { trigger: unknown; children: React.ReactNode }) {
   const box = useRef<HTMLDivElement>(null);
-  const follows = useRef(true);
+  const isFollowing = useRef(true);
   useEffect(() => {
-    if (follows.current && box.current) box.current.scrollTop = box.current.scrollHeight;
-  }, [watch]);
-  const scrolled = () => {
-    const at = box.current!;
-    follows.current = at.scrollHeight - at.scrollTop - at.clientHeight < 60;
+    if (isFollowing.current && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [trigger]);
+  const handleScroll = () => {
+    const element = box.current!;
+    isFollowing.current = element.scrollHeight - element.scrollTop - element.clientHeight < 60;
   };
-  return <div className="chat-body" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-live="off"><div className="chat-column">{children}</div></div>;
+  return <div className="chat-body" ref={box} onScroll={handleScroll} tabIndex={0} role="log" aria-live="off"><div className="chat-column">{children}</div></div>;
 }

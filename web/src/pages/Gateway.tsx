@@ -1,26 +1,27 @@
+import { ConnectionList } from "@/gateway/ConnectionList";
+import { DeliveryLog } from "@/gateway/DeliveryLog";
 import { gatewayApi } from "@/gateway/gatewayApi";
-import { Handoffs, Ledger } from "@/gateway/History";
-import { Lines } from "@/gateway/Lines";
+import { HandoffHistory } from "@/gateway/HandoffHistory";
+import { LocalRooms } from "@/gateway/LocalRooms";
 import { Pairing } from "@/gateway/Pairing";
-import { Rooms } from "@/gateway/Room";
-import { useBeat } from "@/gateway/useBeat";
-import { useWords } from "@/i18n";
+import { usePolling } from "@/gateway/usePolling";
+import { useI18n } from "@/i18n";
 
 export default function Gateway({ rest }: { rest: string }) {
-  const { t } = useWords();
-  const status = useBeat(gatewayApi.status);
-  const people = useBeat(gatewayApi.people);
-  const handoffs = useBeat(gatewayApi.handoffs);
-  const deliveries = useBeat(gatewayApi.deliveries);
+  const { t } = useI18n();
+  const status = usePolling(gatewayApi.getStatus);
+  const people = usePolling(gatewayApi.listPeople);
+  const handoffs = usePolling(gatewayApi.listHandoffs);
+  const deliveries = usePolling(gatewayApi.listDeliveries);
   return (
     <div className="page">
-      <header className="page-head"><h1>{t("nav.gateway")}</h1></header>
+      <header className="page-header"><h1>{t("nav.gateway")}</h1></header>
       <p className="dim">{t("gateway.about")}</p>
-      <Lines beat={status} />
-      <Rooms room={rest} />
-      <Pairing beat={people} />
-      <Handoffs beat={handoffs} />
-      <Ledger beat={deliveries} />
+      <ConnectionList polled={status} />
+      <LocalRooms room={rest} />
+      <Pairing polled={people} />
+      <HandoffHistory polled={handoffs} />
+      <DeliveryLog polled={deliveries} />
     </div>
   );
 }

@@ -1,11 +1,11 @@
 import { useEffect, useState } from "react";
-import { getJson, sendJson, wasAborted } from "@/api/http";
+import { getJson, isAbortError, sendJson } from "@/api/http";
 import type { FoundHistory } from "@/api/types";
-import { Trouble } from "@/components/Trouble";
-import { count, useWords } from "@/i18n";
-import { follow } from "@/router";
+import { ErrorMessage } from "@/components/ErrorMessage";
+import { formatNumber, useI18n } from "@/i18n";
+import { followLink } from "@/router";
 
-interface State {
+interface ImportState {
   running: boolean;
   source: string;
   home: string;
@@ -16,47 +16,47 @@ interface State {
   report: { found: number; imported: number; updated: number; unchanged: number; new_messages: number; skipped: Array<[string, string]> } | null;
 }
 
-const BASE = "/api/plugins/dashboard/import";
+const IMPORT_API = "/api/plugins/dashboard/import";
 
-/** Histories of other programs on this machine, and bringing them in. */
+/** The histories of other programs on this machine, and their import. */
 export default function Import() {
-  const { t, language } = useWords();
-  const [found, setFound] = useState<FoundHistory[] | null>(null);
-  const [state, setState] = useState<State | null>(null);
+  const { t, language } = useI18n();
+  const [histories, setHistories] = useState<FoundHistory[] | null>(null);
+  const [state, setState] = useState<ImportState | null>(null);
   const [error, setError] = useState<unknown>(null);
   useEffect(() => {
-    const leaving = new AbortController();
-    const failed = (problem: unknown) => { if (!wasAborted(problem)) setError(problem); };
-    getJson<FoundHistory[]>("/api/sources", leaving.signal).then(setFound, failed);
-    getJson<State>(BASE, leaving.signal).then(setState, failed);
-    return () => leaving.abort();
+    const controller = new AbortController();
+    const reportFailure = (problem: unknown) => { if (!isAbortError(problem)) setError(problem); };
+    getJson<FoundHistory[]>("/api/sources", controller.signal).then(setHistories, reportFailure);
+    getJson<ImportState>(IMPORT_API, controller.signal).then(setState, reportFailure);
+    return () => controller.abort();
   }, []);
   useEffect(() => {
     if (!state?.running) return;
-    const timer = setTimeout(() => getJson<State>(BASE).then(setState, setError), 500);
+    const timer = setTimeout(() => getJson<ImportState>(IMPORT_API).then(setState, setError), 500);
     return () => clearTimeout(timer);
   }, [state]);
-  const bring = (one: FoundHistory) => {
+  const startImport = (history: FoundHistory) => {
     setError(null);
-    sendJson<State>("POST", BASE, { source: one.source, home: one.home }).then(setState, setError);
+    sendJson<ImportState>("POST", IMPORT_API, { source: history.source, home: history.home }).then(setState, setError);
   };
   return (
     <div className="page">
-      <header className="page-head"><h1>{t("nav.import")}</h1></header>
+      <header className="page-header"><h1>{t("nav.import")}</h1></header>
       <p className="dim">{t("import.about")}</p>
-      <Trouble error={error} />
-      {state && (state.running || state.report || state.error) && <Going state={state} />}
-      {found === null && <p role="status" className="dim">{t("welcome.looking")}</p>}
-      {found?.length === 0 && <div className="empty"><p>{t("import.none")}</p><p>{t("import.where")} <code>sojourn import PATH</code></p></div>}
-      <ul className="histories">
-        {found?.map((one) => (
-          <li key={`${one.source}:${one.home}`} className="card row">
+      <ErrorMessage error={error} />
+      {state && (state.running || state.report || state.error) && <ImportProgress state={state} />}
+      {histories === null && <p role="status" className="dim">{t("welcome.looking")}</p>}
+      {histories?.length === 0 && <div className="empty-state"><p>{t("import.none")}</p><p>{t("import.where")} <code>sojourn import PATH</code></p></div>}
+      <ul className="history-list">
+        {histories?.map((history) => (
+          <li key={`${history.source}:${history.home}`} className="card row">
             <div className="grow">
-              <h2>{one.source} {one.version && <span className="pill">{one.version}</span>}</h2>
-              <p className="dim mono">{one.home}</p>
-              {one.problem ? <p className="problem-text">{one.problem}</p> : <p>{t("import.sessions", { n: count(one.sessions, language), mb: (one.bytes / 1e6).toFixed(1) })}</p>}
+              <h2>{history.source} {history.version && <span className="pill">{history.version}</span>}</h2>
+              <p className="dim mono">{history.home}</p>
+              {history.problem ? <p className="problem-text">{history.problem}</p> : <p>{t("import.sessions", { n: formatNumber(history.sessions, language), mb: (history.bytes / 1e6).toFixed(1) })}</p>}
             </div>
-            <button className="button primary" disabled={Boolean(one.problem) || state?.running} onClick={() => bring(one)}>{t("import.bring")}</button>
+            <button className="button primary" disabled={Boolean(history.problem) || state?.running} onClick={() => startImport(history)}>{t("import.start")}</button>
           </li>
         ))}
       </ul>
@@ -64,17 +64,17 @@ export default function Import() {
   );
 }
 
-function Going({ state }: { state: State }) {
-  const { t, language } = useWords();
+function ImportProgress({ state }: { state: ImportState }) {
+  const { t, language } = useI18n();
   const percent = state.of ? Math.floor((state.done / state.of) * 100) : 0;
   const { report } = state;
   return (
     <div className={state.error ? "card problem" : "card"} role="status">
       <h2>{state.running ? t("import.running", { source: state.source }) : state.error ? t("import.failed") : t("import.done", { source: state.source })}</h2>
-      {state.running && <p>{t("import.progress", { done: count(state.done, language), of: count(state.of, language) })}</p>}
-      {state.running && <div className="bar" role="progressbar" aria-label={t("nav.import")} aria-valuemin={0} aria-valuemax={100} aria-valuenow={percent}><span style={{ width: `${percent}%` }} /></div>}
+      {state.running && <p>{t("import.progress", { done: formatNumber(state.done, language), of: formatNumber(state.of, language) })}</p>}
+      {state.running && <div className="progress-bar" role="progressbar" aria-label={t("nav.import")} aria-valuemin={0} aria-valuemax={100} aria-valuenow={percent}><span style={{ width: `${percent}%` }} /></div>}
       {state.error && <p>{state.error} <span className="dim">{state.hint}</span></p>}
-      {report && <p>{t("import.report", { found: count(report.found, language), imported: count(report.imported, language), unchanged: count(report.unchanged + report.updated, language), skipped: count(report.skipped.length, language) })} <a href="/sessions" onClick={follow}>{t("nav.sessions")}</a></p>}
+      {report && <p>{t("import.report", { found: formatNumber(report.found, language), imported: formatNumber(report.imported, language), unchanged: formatNumber(report.unchanged + report.updated, language), skipped: formatNumber(report.skipped.length, language) })} <a href="/sessions" onClick={followLink}>{t("nav.sessions")}</a></p>}
       {report && report.skipped.length > 0 && <details><summary>{t("import.skipped")}</summary><ul>{report.skipped.slice(0, 100).map(([id, why]) => <li key={id}><code>{id}</code> {why}</li>)}</ul></details>}
     </div>
   );

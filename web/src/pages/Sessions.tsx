@@ -1,56 +1,56 @@
 import { useState } from "react";
 import type { Session } from "@/api/types";
+import { ErrorMessage } from "@/components/ErrorMessage";
 import { Icon } from "@/components/Icon";
-import { Trouble } from "@/components/Trouble";
-import { Virtual } from "@/components/Virtual";
-import { ago, count, useWords } from "@/i18n";
-import { follow, go } from "@/router";
-import { Filters } from "@/sessions/Filters";
-import { ByTool, Hits } from "@/sessions/Hits";
-import { Reader } from "@/sessions/Reader";
-import { ANY, useSessions, type Wanted } from "@/sessions/useSessions";
+import { VirtualList } from "@/components/VirtualList";
+import { formatNumber, formatRelativeTime, useI18n } from "@/i18n";
+import { followLink, navigate } from "@/router";
+import { SearchResults, SessionsByTool } from "@/sessions/SearchResults";
+import { SessionFilters } from "@/sessions/SessionFilters";
+import { Transcript } from "@/sessions/Transcript";
+import { NO_FILTER, useSessions, type SessionFilter } from "@/sessions/useSessions";
 
 export default function Sessions({ rest }: { rest: string }) {
-  const { t, language } = useWords();
-  const [wanted, setWanted] = useState<Wanted>(ANY);
-  const { total, at, see, error, replace } = useSessions({ ...wanted, text: "", tool: "" });
-  const change = (some: Partial<Wanted>) => setWanted((before) => ({ ...before, ...some }));
+  const { t, language } = useI18n();
+  const [filter, setFilter] = useState<SessionFilter>(NO_FILTER);
+  const { total, getSession, loadRange, error, replace } = useSessions({ ...filter, text: "", tool: "" });
+  const changeFilter = (changes: Partial<SessionFilter>) => setFilter((before) => ({ ...before, ...changes }));
   return (
     <div className={rest ? "sessions reading" : "sessions"}>
       <section className="sessions-list">
         <div className="row">
           {rest ? <h2 className="grow">{t("nav.sessions")}</h2> : <h1 className="grow">{t("nav.sessions")}</h1>}
-          <a className="button" href="/import" onClick={follow}><Icon name="download" size={16} /> {t("nav.import")}</a>
+          <a className="button" href="/import" onClick={followLink}><Icon name="download" size={16} /> {t("nav.import")}</a>
         </div>
-        <input data-search type="search" placeholder={t("sessions.search")} aria-label={t("sessions.search")} value={wanted.text} onChange={(event) => change({ text: event.target.value })} />
-        <Filters wanted={wanted} change={change} />
-        <Trouble error={error} />
-        {wanted.text.trim() ? (
-          <Hits wanted={wanted} />
-        ) : wanted.tool.trim() ? (
-          <ByTool wanted={wanted} />
+        <input data-search type="search" placeholder={t("sessions.search")} aria-label={t("sessions.search")} value={filter.text} onChange={(event) => changeFilter({ text: event.target.value })} />
+        <SessionFilters filter={filter} onChange={changeFilter} />
+        <ErrorMessage error={error} />
+        {filter.text.trim() ? (
+          <SearchResults filter={filter} />
+        ) : filter.tool.trim() ? (
+          <SessionsByTool filter={filter} />
         ) : (
           <>
-            <p className="dim total" role="status">{total === null ? t("loading") : t("sessions.total", { n: count(total, language) })}</p>
-            <Virtual count={total ?? 0} height={76} seen={see} label={t("nav.sessions")} row={(index) => <Row session={at(index)} current={at(index)?.id === rest} />} />
-            {total === 0 && <p className="empty">{t("sessions.none")}</p>}
+            <p className="dim session-total" role="status">{total === null ? t("loading") : t("sessions.total", { n: formatNumber(total, language) })}</p>
+            <VirtualList count={total ?? 0} rowHeight={76} onRangeChange={loadRange} label={t("nav.sessions")} renderRow={(index) => <SessionRow session={getSession(index)} isCurrent={getSession(index)?.id === rest} />} />
+            {total === 0 && <p className="empty-state">{t("sessions.none")}</p>}
           </>
         )}
       </section>
-      {rest && <Reader key={rest} id={rest} changed={(now, id) => { replace(now, id); if (!now) go("/sessions"); }} />}
+      {rest && <Transcript key={rest} id={rest} onChange={(session, id) => { replace(session, id); if (!session) navigate("/sessions"); }} />}
     </div>
   );
 }
 
-function Row({ session, current }: { session: Session | undefined; current: boolean }) {
-  const { t, language } = useWords();
-  if (!session) return <div className="session-row missing" aria-busy="true" />;
+function SessionRow({ session, isCurrent }: { session: Session | undefined; isCurrent: boolean }) {
+  const { t, language } = useI18n();
+  if (!session) return <div className="session-row loading" aria-busy="true" />;
   return (
-    <a className="session-row" href={`/sessions/${encodeURIComponent(session.id)}`} onClick={follow} aria-current={current ? "true" : undefined}>
+    <a className="session-row" href={`/sessions/${encodeURIComponent(session.id)}`} onClick={followLink} aria-current={isCurrent ? "true" : undefined}>
       <span className="session-title">{session.pinned && <Icon name="pin" size={13} />} <span>{session.title ?? (session.preview || session.id)}</span></span>
       <span className="session-meta">
         <span className="pill">{session.source}</span> {session.tags.slice(0, 3).map((tag) => <span key={tag} className="pill">#{tag}</span>)}
-        <span>{ago(session.last_active, language)}</span> <span>{t("sessions.messages", { n: count(session.message_count, language) })}</span> {session.model && <span className="session-model">{session.model}</span>}
+        <span>{formatRelativeTime(session.last_active, language)}</span> <span>{t("sessions.messages", { n: formatNumber(session.message_count, language) })}</span> {session.model && <span className="session-model">{session.model}</span>}
       </span>
     </a>
   );

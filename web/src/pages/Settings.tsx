@@ -1,9 +1,9 @@
 import { useEffect, useState } from "react";
-import { getJson, sendJson, wasAborted } from "@/api/http";
-import type { Stats } from "@/api/types";
-import { Trouble } from "@/components/Trouble";
-import { count, useWords } from "@/i18n";
-import { Switches } from "@/plugins/Switches";
+import { getJson, isAbortError, sendJson } from "@/api/http";
+import type { StoreStats } from "@/api/types";
+import { ErrorMessage } from "@/components/ErrorMessage";
+import { formatNumber, useI18n } from "@/i18n";
+import { PluginSwitches } from "@/plugins/PluginSwitches";
 
 interface Setting {
   name: string;
@@ -29,66 +29,66 @@ interface Plugin {
 }
 
 export default function Settings() {
-  const { t, language } = useWords();
+  const { t, language } = useI18n();
   const [health, setHealth] = useState<Health | null>(null);
-  const [stats, setStats] = useState<Stats | null>(null);
+  const [stats, setStats] = useState<StoreStats | null>(null);
   const [settings, setSettings] = useState<Setting[]>([]);
   const [plugins, setPlugins] = useState<Plugin[]>([]);
   const [error, setError] = useState<unknown>(null);
   const [text, setText] = useState("");
   useEffect(() => {
-    const leaving = new AbortController();
-    const failed = (problem: unknown) => { if (!wasAborted(problem)) setError(problem); };
-    getJson<Health>("/api/health", leaving.signal).then(setHealth, failed);
-    getJson<Stats>("/api/stats", leaving.signal).then(setStats, failed);
-    getJson<Setting[]>("/api/plugins/dashboard/settings", leaving.signal).then(setSettings, failed);
-    getJson<Plugin[]>("/api/plugins", leaving.signal).then(setPlugins, failed);
-    return () => leaving.abort();
+    const controller = new AbortController();
+    const reportFailure = (problem: unknown) => { if (!isAbortError(problem)) setError(problem); };
+    getJson<Health>("/api/health", controller.signal).then(setHealth, reportFailure);
+    getJson<StoreStats>("/api/stats", controller.signal).then(setStats, reportFailure);
+    getJson<Setting[]>("/api/plugins/dashboard/settings", controller.signal).then(setSettings, reportFailure);
+    getJson<Plugin[]>("/api/plugins", controller.signal).then(setPlugins, reportFailure);
+    return () => controller.abort();
   }, []);
-  const leave = () => sendJson("POST", "/api/leave").then(() => location.reload(), setError);
-  const shown = settings.filter((one) => `${one.name} ${one.meaning} ${one.variable}`.toLowerCase().includes(text.toLowerCase()));
+  const signOut = () => sendJson("POST", "/api/leave").then(() => location.reload(), setError);
+  const shown = settings.filter((setting) => `${setting.name} ${setting.meaning} ${setting.variable}`.toLowerCase().includes(text.toLowerCase()));
   return (
     <div className="page">
-      <header className="page-head"><h1>{t("nav.settings")}</h1><button className="button" onClick={() => void leave()}>{t("settings.leave")}</button></header>
-      <Trouble error={error} />
-      <div className="two">
+      <header className="page-header"><h1>{t("nav.settings")}</h1><button className="button" onClick={() => void signOut()}>{t("settings.signout")}</button></header>
+      <ErrorMessage error={error} />
+      <div className="two-columns">
         <section className="card">
           <h2>{t("settings.health")}</h2>
           {health && (
-            <dl className="facts">
+            <dl className="detail-list">
               <div><dt>{t("settings.state")}</dt><dd><span className={health.state === "healthy" ? "pill good" : "pill bad"}>{health.state}</span> {health.error} <span className="dim">{health.hint}</span></dd></div>
               <div><dt>{t("settings.store")}</dt><dd className="mono">{health.store}</dd></div>
               <div><dt>{t("settings.version")}</dt><dd>{health.version}</dd></div>
-              <div><dt>pid</dt><dd>{health.pid}</dd></div>
+              <div><dt>{t("settings.pid")}</dt><dd>{health.pid}</dd></div>
             </dl>
           )}
         </section>
         <section className="card">
-          <h2>{t("settings.figures")}</h2>
+          <h2>{t("settings.statistics")}</h2>
           {stats && (
-            <dl className="facts">
-              <div><dt>{t("nav.sessions")}</dt><dd>{count(stats.sessions, language)}</dd></div>
-              <div><dt>{t("settings.messages")}</dt><dd>{count(stats.messages, language)}</dd></div>
-              <div><dt>{t("settings.events")}</dt><dd>{count(stats.events, language)}</dd></div>
+            <dl className="detail-list">
+              <div><dt>{t("nav.sessions")}</dt><dd>{formatNumber(stats.sessions, language)}</dd></div>
+              <div><dt>{t("settings.messages")}</dt><dd>{formatNumber(stats.messages, language)}</dd></div>
+              <div><dt>{t("settings.events")}</dt><dd>{formatNumber(stats.events, language)}</dd></div>
               <div><dt>{t("settings.size")}</dt><dd>{(stats.bytes / 1e6).toFixed(1)} MB</dd></div>
             </dl>
           )}
         </section>
       </div>
-      <Switches />
+      <PluginSwitches />
       <section className="card">
         <h2>{t("settings.plugins")}</h2>
         <div className="scroll-x" tabIndex={0} role="region" aria-label={t("settings.plugins")}>
-          <table><tbody>{plugins.map((one) => <tr key={one.name}><td><strong>{one.name}</strong></td><td>{one.summary}{one.problem && <p className="problem-text">{one.problem}</p>}</td><td className="number"><span className={one.problem ? "pill bad" : "pill good"}>{one.problem ? t("settings.failed") : t("settings.on")}</span></td></tr>)}</tbody></table>
+          <table><tbody>{plugins.map((plugin) => <tr key={plugin.name}><td><strong>{plugin.name}</strong></td><td>{plugin.summary}{plugin.problem && <p className="problem-text">{plugin.problem}</p>}</td><td className="number"><span className={plugin.problem ? "pill bad" : "pill good"}>{plugin.problem ? t("settings.failed") : t("settings.loaded")}</span></td></tr>)}</tbody></table>
         </div>
       </section>
       <section className="card">
         <div className="row"><h2 className="grow">{t("settings.all")}</h2><input data-search type="search" placeholder={t("settings.search")} aria-label={t("settings.search")} value={text} onChange={(event) => setText(event.target.value)} /></div>
-        <p className="dim">{t("settings.how")} <code>sojourn config set</code></p>
+        <p className="dim">{t("settings.change")} <code>sojourn config set</code></p>
         <div className="scroll-x" tabIndex={0} role="region" aria-label={t("settings.all")}>
           <table>
-            <thead><tr><th>{t("settings.name")}</th><th>{t("settings.value")}</th><th>{t("settings.origin")}</th><th>{t("settings.meaning")}</th></tr></thead>
-            <tbody>{shown.map((one) => <tr key={one.name}><td className="mono">{one.name}</td><td className="mono">{String(one.value ?? "")}</td><td><span className="pill">{one.origin}</span></td><td className="dim">{one.meaning}</td></tr>)}</tbody>
+            <thead><tr><th>{t("settings.name")}</th><th>{t("settings.value")}</th><th>{t("settings.origin")}</th><th>{t("settings.description")}</th></tr></thead>
+            <tbody>{shown.map((setting) => <tr key={setting.name}><td className="mono">{setting.name}</td><td className="mono">{String(setting.value ?? "")}</td><td><span className="pill">{setting.origin}</span></td><td className="dim">{setting.meaning}</td></tr>)}</tbody>
           </table>
         </div>
       </section>

@@ -1,12 +1,12 @@
 import { useState } from "react";
 import { sendJson } from "@/api/http";
-import { useWords } from "@/i18n";
+import { useI18n } from "@/i18n";
 
 export function SignIn() {
-  const { t } = useWords();
+  const { t } = useI18n();
   const [token, setToken] = useState("");
   const [error, setError] = useState("");
-  const enter = async () => {
+  const signIn = async () => {
     try {
       await sendJson("POST", "/enter", { token });
       location.reload();
@@ -16,14 +16,14 @@ export function SignIn() {
   };
   return (
     <main className="sign-in">
-      <form className="card" onSubmit={(event) => { event.preventDefault(); void enter(); }}>
+      <form className="card" onSubmit={(event) => { event.preventDefault(); void signIn(); }}>
         <img src="/assets/icon.svg" alt="" width="48" height="48" />
         <h1>{t("signin.title")}</h1>
         <p className="dim">{t("signin.hint")} <code>sojourn dashboard</code></p>
         <label htmlFor="token">{t("signin.token")}</label>
         <input id="token" type="password" autoComplete="current-password" value={token} onChange={(event) => setToken(event.target.value)} />
         {error && <p className="problem-text" role="alert">{error}</p>}
-        <button className="button primary" disabled={!token}>{t("signin.enter")}</button>
+        <button className="button primary" disabled={!token}>{t("signin.submit")}</button>
       </form>
     </main>
   );

@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useState } from "react";
-import { getJson, request, sendJson, wasAborted } from "@/api/http";
+import { getJson, isAbortError, request, sendJson } from "@/api/http";
 import { Dialog } from "@/components/Dialog";
-import { Trouble } from "@/components/Trouble";
-import { count, useWords } from "@/i18n";
-import { follow } from "@/router";
+import { ErrorMessage } from "@/components/ErrorMessage";
+import { formatNumber, useI18n } from "@/i18n";
+import { followLink } from "@/router";
 
 interface Example {
   tool_name: string;
@@ -26,7 +26,7 @@ interface Suggestion {
   home: string;
   template: Template;
 }
-interface Group {
+interface UsageGroup {
   sessions: number;
   success: number | null;
   turns: number | null;
@@ -34,8 +34,8 @@ interface Group {
 }
 interface Benefit {
   name: string;
-  with: Group;
-  without: Group;
+  with: UsageGroup;
+  without: UsageGroup;
   verdict: string;
 }
 interface Preview {
@@ -44,68 +44,68 @@ interface Preview {
   left_out: string[];
 }
 
-const BASE = "/api/plugins/templates";
+const TEMPLATES_API = "/api/plugins/templates";
 
 export default function Templates() {
-  const { t } = useWords();
+  const { t } = useI18n();
   const [templates, setTemplates] = useState<Template[] | null>(null);
-  const [broken, setBroken] = useState<Array<{ name: string; problem: string }>>([]);
-  const [waiting, setWaiting] = useState<Suggestion[]>([]);
+  const [unreadable, setUnreadable] = useState<Array<{ name: string; problem: string }>>([]);
+  const [suggestions, setSuggestions] = useState<Suggestion[]>([]);
   const [benefits, setBenefits] = useState<Benefit[]>([]);
   const [preview, setPreview] = useState<(Preview & { name: string }) | null>(null);
-  const [busy, setBusy] = useState(false);
+  const [isBusy, setIsBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const load = useCallback(async (signal?: AbortSignal) => {
     try {
-      const [shelf, inbox, stats] = await Promise.all([
-        getJson<{ templates: Template[]; unreadable: Array<{ name: string; problem: string }> }>(`${BASE}/templates`, signal),
-        getJson<{ suggestions: Suggestion[] }>(`${BASE}/suggestions`, signal),
-        getJson<{ templates: Benefit[] }>(`${BASE}/stats`, signal),
+      const [library, inbox, stats] = await Promise.all([
+        getJson<{ templates: Template[]; unreadable: Array<{ name: string; problem: string }> }>(`${TEMPLATES_API}/templates`, signal),
+        getJson<{ suggestions: Suggestion[] }>(`${TEMPLATES_API}/suggestions`, signal),
+        getJson<{ templates: Benefit[] }>(`${TEMPLATES_API}/stats`, signal),
       ]);
-      setTemplates(shelf.templates);
-      setBroken(shelf.unreadable);
-      setWaiting(inbox.suggestions);
+      setTemplates(library.templates);
+      setUnreadable(library.unreadable);
+      setSuggestions(inbox.suggestions);
       setBenefits(stats.templates);
     } catch (problem) {
-      if (!wasAborted(problem)) setError(problem);
+      if (!isAbortError(problem)) setError(problem);
     }
   }, []);
   useEffect(() => {
-    const leaving = new AbortController();
-    void load(leaving.signal);
-    return () => leaving.abort();
+    const controller = new AbortController();
+    void load(controller.signal);
+    return () => controller.abort();
   }, [load]);
-  const change = async (work: () => Promise<unknown>) => {
+  const runAndReload = async (work: () => Promise<unknown>) => {
     setError(null);
-    setBusy(true);
+    setIsBusy(true);
     try {
       await work();
       await load();
     } catch (problem) {
       setError(problem);
     }
-    setBusy(false);
+    setIsBusy(false);
   };
-  const at = (name: string) => `${BASE}/templates/${encodeURIComponent(name)}`;
-  const look = (name: string) => sendJson<Preview>("POST", `${at(name)}/preview`, { messages: [], tools: [] }).then((made) => setPreview({ ...made, name }), setError);
+  const getTemplateUrl = (name: string) => `${TEMPLATES_API}/templates/${encodeURIComponent(name)}`;
+  const showPreview = (name: string) => sendJson<Preview>("POST", `${getTemplateUrl(name)}/preview`, { messages: [], tools: [] }).then((rendered) => setPreview({ ...rendered, name }), setError);
   return (
     <div className="page">
-      <header className="page-head"><h1>{t("nav.templates")}</h1><button className="button" disabled={busy} onClick={() => void change(() => sendJson("POST", `${BASE}/suggestions/mine`))}>{busy ? t("loading") : t("templates.mine")}</button></header>
+      <header className="page-header"><h1>{t("nav.templates")}</h1><button className="button" disabled={isBusy} onClick={() => void runAndReload(() => sendJson("POST", `${TEMPLATES_API}/suggestions/mine`))}>{isBusy ? t("loading") : t("templates.find")}</button></header>
       <p className="dim">{t("templates.about")}</p>
-      <Trouble error={error} />
-      {waiting.length > 0 && (
+      <ErrorMessage error={error} />
+      {suggestions.length > 0 && (
         <section>
-          <h2>{t("templates.inbox")}</h2>
-          {waiting.map((one) => (
-            <div key={one.id} className="card">
-              <p><strong>{one.template.name}</strong> <span className="pill">{one.template.task_type}</span> <span className="dim">{t("templates.seen", { n: one.sessions })}</span></p>
-              {one.requests.length > 0 && <p className="dim">“{one.requests[0]}”</p>}
-              <p className="mono dim">{one.template.examples.map((step) => step.tool_name).join(" → ")}</p>
-              <Proof of={one} />
+          <h2>{t("templates.suggestions")}</h2>
+          {suggestions.map((suggestion) => (
+            <div key={suggestion.id} className="card">
+              <p><strong>{suggestion.template.name}</strong> <span className="pill">{suggestion.template.task_type}</span> <span className="dim">{t("templates.seen", { n: suggestion.sessions })}</span></p>
+              {suggestion.requests.length > 0 && <p className="dim">“{suggestion.requests[0]}”</p>}
+              <p className="mono dim">{suggestion.template.examples.map((step) => step.tool_name).join(" → ")}</p>
+              <Evidence suggestion={suggestion} />
               <div className="row">
-                <button className="button primary" disabled={busy} onClick={() => void change(() => sendJson("POST", `${BASE}/suggestions/${one.id}/approve`, {}))}>{t("templates.approve")}</button>
-                <button className="button" disabled={busy} onClick={() => void change(() => sendJson("POST", `${BASE}/suggestions/${one.id}/reject`, {}))}>{t("templates.reject")}</button>
-                <button className="button danger" disabled={busy} onClick={() => void change(() => sendJson("POST", `${BASE}/suggestions/${one.id}/reject`, { never: true }))}>{t("templates.never")}</button>
+                <button className="button primary" disabled={isBusy} onClick={() => void runAndReload(() => sendJson("POST", `${TEMPLATES_API}/suggestions/${suggestion.id}/approve`, {}))}>{t("templates.approve")}</button>
+                <button className="button" disabled={isBusy} onClick={() => void runAndReload(() => sendJson("POST", `${TEMPLATES_API}/suggestions/${suggestion.id}/reject`, {}))}>{t("templates.reject")}</button>
+                <button className="button danger" disabled={isBusy} onClick={() => void runAndReload(() => sendJson("POST", `${TEMPLATES_API}/suggestions/${suggestion.id}/reject`, { never: true }))}>{t("templates.never")}</button>
               </div>
             </div>
           ))}
@@ -113,44 +113,48 @@ export default function Templates() {
       )}
       <section>
         <h2>{t("templates.library")}</h2>
-        {templates?.length === 0 && <p className="empty">{t("templates.none")}</p>}
-        {broken.map((one) => <p key={one.name} className="problem-text">{one.name}: {one.problem}</p>)}
-        {templates?.map((one) => (
-          <div key={one.name} className="card">
-            <div className="row"><h3 className="grow">{one.name}</h3><span className="pill">{one.task_type}</span><span className="dim">{t("templates.used", { n: one.usage_count })}</span></div>
-            <p>{one.description}</p>
-            <p className="mono dim">{one.examples.map((step) => step.tool_name).join(" → ")}</p>
-            <With benefit={benefits.find((other) => other.name === one.name)} />
-            <div className="row"><button className="button" onClick={() => void look(one.name)}>{t("templates.preview")}</button><button className="button danger" disabled={busy} onClick={() => void change(() => request(at(one.name), { method: "DELETE" }))}>{t("sessions.delete")}</button></div>
+        {templates?.length === 0 && <p className="empty-state">{t("templates.none")}</p>}
+        {unreadable.map((file) => <p key={file.name} className="problem-text">{file.name}: {file.problem}</p>)}
+        {templates?.map((template) => (
+          <div key={template.name} className="card">
+            <div className="row"><h3 className="grow">{template.name}</h3><span className="pill">{template.task_type}</span><span className="dim">{t("templates.used", { n: template.usage_count })}</span></div>
+            <p>{template.description}</p>
+            <p className="mono dim">{template.examples.map((step) => step.tool_name).join(" → ")}</p>
+            <BenefitSummary benefit={benefits.find((benefit) => benefit.name === template.name)} />
+            <div className="row"><button className="button" onClick={() => void showPreview(template.name)}>{t("templates.preview")}</button><button className="button danger" disabled={isBusy} onClick={() => void runAndReload(() => request(getTemplateUrl(template.name), { method: "DELETE" }))}>{t("sessions.delete")}</button></div>
           </div>
         ))}
       </section>
       {preview && (
-        <Dialog label={t("templates.preview")} close={() => setPreview(null)} wide closeLabel={t("action.close")}>
+        <Dialog label={t("templates.preview")} close={() => setPreview(null)} isWide closeLabel={t("action.close")}>
           <h2>{preview.name}</h2>
           <p className="dim">{t("templates.tokens", { n: preview.tokens })}</p>
-          <pre className="code" tabIndex={0}>{preview.text}</pre>
-          {preview.left_out.map((one) => <p key={one} className="dim">{one}</p>)}
+          <pre className="code-block" tabIndex={0}>{preview.text}</pre>
+          {preview.left_out.map((reason) => <p key={reason} className="dim">{reason}</p>)}
         </Dialog>
       )}
     </div>
   );
 }
 
-function With({ benefit }: { benefit: Benefit | undefined }) {
-  const { t, language } = useWords();
+function BenefitSummary({ benefit }: { benefit: Benefit | undefined }) {
+  const { t, language } = useI18n();
   if (!benefit) return null;
-  const said = (group: Group) => `${count(group.sessions, language)} · ${group.success === null ? "–" : `${Math.round(100 * group.success)}%`} · ${group.tokens === null ? "–" : count(Math.round(group.tokens), language)} tok`;
-  return <p className="dim">{t("templates.with")} {said(benefit.with)} · {t("templates.without")} {said(benefit.without)} <span className="pill">{benefit.verdict}</span></p>;
+  const describeGroup = (group: UsageGroup) => group.sessions === 0 ? t("templates.group.none") : t("templates.group", {
+    sessions: formatNumber(group.sessions, language),
+    success: group.success === null ? "–" : `${Math.round(100 * group.success)}%`,
+    tokens: group.tokens === null ? "–" : formatNumber(Math.round(group.tokens), language),
+  });
+  return <p className="dim">{t("templates.with")} {describeGroup(benefit.with)} · {t("templates.without")} {describeGroup(benefit.without)} <span className="pill">{benefit.verdict}</span></p>;
 }
 
-/** The sessions whose runs were judged; of another program's home only their names can be told. */
-function Proof({ of: { evidence, home } }: { of: Suggestion }) {
-  const { t } = useWords();
+/** The sessions in which the steps succeeded; those of another program's home have no page to link to. */
+function Evidence({ suggestion: { evidence, home } }: { suggestion: Suggestion }) {
+  const { t } = useI18n();
   return (
-    <p className="dim proof">
-      {t("templates.proven")}{" "}
-      {evidence.map(({ session }) => home ? <span key={session} className="mono">{session} </span> : <a key={session} className="mono" href={`/sessions/${encodeURIComponent(session)}`} onClick={follow}>{session} </a>)}
+    <p className="dim evidence">
+      {t("templates.evidence")}{" "}
+      {evidence.map(({ session }) => home ? <span key={session} className="mono">{session} </span> : <a key={session} className="mono" href={`/sessions/${encodeURIComponent(session)}`} onClick={followLink}>{session} </a>)}
       {home && <span>({home})</span>}
     </p>
   );

@@ -1,11 +1,11 @@
-// Every page: where it is, what it is called, and how it is loaded. A page is its own file, fetched when first opened.
+// Every page with its path, label, icon and component. A page is its own file, loaded when it is first opened.
 import { lazy, type ComponentType } from "react";
 import type { IconName } from "@/components/Icon";
-import type { Key } from "@/i18n";
+import type { MessageKey } from "@/i18n";
 
-export interface Page {
+interface Page {
   path: string;
-  label: Key;
+  label: MessageKey;
   icon: IconName;
   component: ComponentType<{ rest: string }>;
 }
@@ -21,7 +21,7 @@ export const PAGES: Page[] = [
   { path: "/settings", label: "nav.settings", icon: "gear", component: lazy(() => import("@/pages/Settings")) },
 ];
 
-/** Pages of built-in plugins. Where they stand, and whether, their manifests say; see plugins/tabs.ts. */
-export const BUILT_IN: Record<string, Omit<Page, "path">> = {
+/** Pages of built-in plugins. Their manifests set path and position; see pages/tabs.ts. */
+export const BUILT_IN_PLUGIN_PAGES: Record<string, Omit<Page, "path">> = {
   "hermes-achievements": { label: "nav.achievements", icon: "star", component: lazy(() => import("@/pages/Achievements")) },
 };

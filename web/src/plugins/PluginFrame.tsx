@@ -1,69 +1,69 @@
 import { useEffect, useMemo, useRef, useState } from "react";
-import { useWords } from "@/i18n";
-import { Bridge } from "@/plugins/bridge";
-import type { PluginPage } from "@/plugins/listing";
+import { useI18n } from "@/i18n";
+import { PluginBridge } from "@/plugins/PluginBridge";
+import type { PluginPage } from "@/plugins/pluginList";
 
-const BEAT = 4000; // how often we listen whether it still answers
-type Mood = "loading" | "well" | "silent" | "flooding";
-const themeNow = () => document.documentElement.dataset["theme"] ?? "light";
+const PING_MS = 4000; // between two checks that the frame still responds
+type FrameState = "loading" | "ready" | "silent" | "flooding";
+const getCurrentTheme = () => document.documentElement.dataset["theme"] ?? "light";
 
-/** A page that is not ours: in a frame with an origin of its own. Whatever it does, it does it there. */
+/** A plugin's page in a sandboxed frame with an opaque origin, and a notice when it fails, hangs or floods the bridge. */
 export function PluginFrame({ plugin }: { plugin: PluginPage }) {
-  const { t, language } = useWords();
+  const { t, language } = useI18n();
   const frame = useRef<HTMLIFrameElement>(null);
-  const bridge = useRef<Bridge | null>(null);
-  const speaks = useRef(language);
-  const [mood, setMood] = useState<Mood>("loading");
-  const [stumbled, setStumbled] = useState("");
+  const bridge = useRef<PluginBridge | null>(null);
+  const currentLanguage = useRef(language);
+  const [state, setState] = useState<FrameState>("loading");
+  const [failure, setFailure] = useState("");
   const [toast, setToast] = useState("");
   const [attempt, setAttempt] = useState(0);
-  const address = useMemo(() => `${plugin.frame}#${themeNow()}`, [plugin.frame, attempt]);
-  speaks.current = language;
+  const url = useMemo(() => `${plugin.frame}#${getCurrentTheme()}`, [plugin.frame, attempt]);
+  currentLanguage.current = language;
 
   useEffect(() => {
-    let heardAt = performance.now();
-    const alive = () => { heardAt = performance.now(); setMood("well"); };
-    const made = new Bridge(
+    let lastAliveAt = performance.now();
+    const markAlive = () => { lastAliveAt = performance.now(); setState("ready"); };
+    const connected = new PluginBridge(
       frame.current!, plugin,
-      { ready: alive, alive, stumbled: setStumbled, toast: setToast, flooding: () => setMood("flooding") },
-      () => ({ theme: themeNow(), language: speaks.current }),
+      { ready: markAlive, alive: markAlive, failed: setFailure, toast: setToast, flooding: () => setState("flooding") },
+      () => ({ theme: getCurrentTheme(), language: currentLanguage.current }),
     );
-    bridge.current = made;
-    const beat = setInterval(() => {
-      if (document.hidden) heardAt = performance.now();
-      else if (performance.now() - heardAt > 2 * BEAT) setMood("silent");
-      made.say({ ping: true });
-    }, BEAT);
-    const themes = new MutationObserver(() => made.say({ changed: "theme", value: themeNow() }));
-    themes.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    bridge.current = connected;
+    const pinger = setInterval(() => {
+      if (document.hidden) lastAliveAt = performance.now();
+      else if (performance.now() - lastAliveAt > 2 * PING_MS) setState("silent");
+      connected.send({ ping: true });
+    }, PING_MS);
+    const themeObserver = new MutationObserver(() => connected.send({ changed: "theme", value: getCurrentTheme() }));
+    themeObserver.observe(document.documentElement, { attributeFilter: ["data-theme"] });
     return () => {
-      clearInterval(beat);
-      themes.disconnect();
-      made.close();
+      clearInterval(pinger);
+      themeObserver.disconnect();
+      connected.close();
     };
   }, [plugin, attempt]);
-  useEffect(() => bridge.current?.say({ changed: "language", value: language }), [language]);
+  useEffect(() => bridge.current?.send({ changed: "language", value: language }), [language]);
   useEffect(() => {
     if (!toast) return;
     const timer = setTimeout(() => setToast(""), 4000);
     return () => clearTimeout(timer);
   }, [toast]);
 
-  const again = () => {
-    setMood("loading");
-    setStumbled("");
+  const reload = () => {
+    setState("loading");
+    setFailure("");
     setAttempt((n) => n + 1);
   };
-  const trouble = mood === "silent" ? t("plugins.silent") : mood === "flooding" ? t("plugins.flooding") : stumbled && t("plugins.stumbled", { why: stumbled });
+  const problem = state === "silent" ? t("plugins.unresponsive") : state === "flooding" ? t("plugins.flooding") : failure && t("plugins.failed", { why: failure });
   return (
-    <div className="plugin-page" aria-busy={mood === "loading"}>
-      {trouble && (
+    <div className="plugin-page" aria-busy={state === "loading"}>
+      {problem && (
         <div className="card problem" role="alert">
-          <p><strong>{plugin.label}</strong>: {trouble}</p>
-          <button className="button" onClick={again}>{t("plugins.reload")}</button>
+          <p><strong>{plugin.label}</strong>: {problem}</p>
+          <button className="button" onClick={reload}>{t("plugins.reload")}</button>
         </div>
       )}
-      {mood !== "flooding" && <iframe key={attempt} ref={frame} className="plugin-frame" title={plugin.label} src={address} sandbox="allow-scripts" allow="" referrerPolicy="no-referrer" />}
+      {state !== "flooding" && <iframe key={attempt} ref={frame} className="plugin-frame" title={plugin.label} src={url} sandbox="allow-scripts" allow="" referrerPolicy="no-referrer" />}
       <div className="toast" role="status" data-shown={toast !== ""}>{toast}</div>
     </div>
   );

@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { getJson, wasAborted } from "@/api/http";
+import { getJson, isAbortError } from "@/api/http";
 import type { Session } from "@/api/types";
 
-export interface Wanted {
+export interface SessionFilter {
   text: string;
   source: string;
   model: string;
@@ -10,75 +10,75 @@ export interface Wanted {
   tool: string;
   since: string;
   until: string;
-  archived: "" | "no" | "yes" | "any"; // unsaid: the list leaves them out, a search finds them
+  archived: "" | "no" | "yes" | "any"; // "": the list leaves them out, a search finds them
 }
 
-export const ANY: Wanted = { text: "", source: "", model: "", tag: "", tool: "", since: "", until: "", archived: "" };
-const PAGE = 100;
-const KEPT = 60; // pages; what was seen longer ago is asked for again
+export const NO_FILTER: SessionFilter = { text: "", source: "", model: "", tag: "", tool: "", since: "", until: "", archived: "" };
+const PAGE_SIZE = 100;
+const MAX_CACHED_PAGES = 60; // older pages are dropped and fetched again
 
-export interface Sessions {
+interface SessionPages {
   total: number | null;
-  at: (index: number) => Session | undefined;
-  see: (first: number, last: number) => void;
+  getSession: (index: number) => Session | undefined;
+  loadRange: (first: number, last: number) => void;
   error: unknown;
   replace: (session: Session | null, id: string) => void;
 }
 
-export function query(wanted: Wanted, more: Record<string, string>): string {
-  const given: Array<[string, string]> = [["source", wanted.source], ["model", wanted.model], ["tag", wanted.tag], ["since", wanted.since], ["until", wanted.until], ["archived", wanted.archived]];
-  return new URLSearchParams([...given, ...Object.entries(more)].filter(([, value]) => value)).toString();
+export function buildQuery(filter: SessionFilter, extra: Record<string, string>): string {
+  const fields: Array<[string, string]> = [["source", filter.source], ["model", filter.model], ["tag", filter.tag], ["since", filter.since], ["until", filter.until], ["archived", filter.archived]];
+  return new URLSearchParams([...fields, ...Object.entries(extra)].filter(([, value]) => value)).toString();
 }
 
-/** The whole list, of which only what somebody looks at is fetched: one page at a time, the one in sight first. */
-export function useSessions(wanted: Wanted): Sessions {
+/** The whole list of sessions, fetched page by page as rows become visible. */
+export function useSessions(filter: SessionFilter): SessionPages {
   const [pages, setPages] = useState<Map<number, Session[]>>(new Map());
   const [total, setTotal] = useState<number | null>(null);
   const [error, setError] = useState<unknown>(null);
-  const [round, setRound] = useState(0);
-  const sight = useRef({ first: 0, last: 1, look: () => undefined as void });
-  const key = query(wanted, {});
+  const [reloads, setReloads] = useState(0);
+  const visible = useRef({ first: 0, last: 1, load: () => undefined as void });
+  const key = buildQuery(filter, {});
 
   useEffect(() => {
-    const leaving = new AbortController();
-    const had = new Map<number, Session[]>();
-    let busy = false;
-    const missing = () => {
-      const { first, last } = sight.current;
-      for (let page = Math.floor(first / PAGE); page * PAGE < last; page++) if (!had.has(page)) return page;
+    const controller = new AbortController();
+    const cache = new Map<number, Session[]>();
+    let isLoading = false;
+    const findMissingPage = () => {
+      const { first, last } = visible.current;
+      for (let page = Math.floor(first / PAGE_SIZE); page * PAGE_SIZE < last; page++) if (!cache.has(page)) return page;
       return null;
     };
-    const look = async () => {
-      if (busy) return;
-      busy = true;
+    const load = async () => {
+      if (isLoading) return;
+      isLoading = true;
       try {
-        for (let page = missing(); page !== null && !leaving.signal.aborted; page = missing()) {
-          const answer = await getJson<{ sessions: Session[]; total: number }>(`/api/sessions?${key}&limit=${PAGE}&skip=${page * PAGE}&count=true`, leaving.signal);
-          had.delete(page);
-          had.set(page, answer.sessions);
-          for (const old of [...had.keys()].slice(0, Math.max(0, had.size - KEPT))) had.delete(old);
-          setPages(new Map(had));
-          setTotal(answer.total);
+        for (let page = findMissingPage(); page !== null && !controller.signal.aborted; page = findMissingPage()) {
+          const response = await getJson<{ sessions: Session[]; total: number }>(`/api/sessions?${key}&limit=${PAGE_SIZE}&skip=${page * PAGE_SIZE}&count=true`, controller.signal);
+          cache.delete(page);
+          cache.set(page, response.sessions);
+          for (const old of [...cache.keys()].slice(0, Math.max(0, cache.size - MAX_CACHED_PAGES))) cache.delete(old);
+          setPages(new Map(cache));
+          setTotal(response.total);
           setError(null);
         }
       } catch (problem) {
-        if (!wasAborted(problem)) setError(problem);
+        if (!isAbortError(problem)) setError(problem);
       }
-      busy = false;
+      isLoading = false;
     };
-    sight.current = { first: 0, last: 1, look: () => void look() };
-    void look();
-    return () => leaving.abort();
-  }, [key, round]);
+    visible.current = { first: 0, last: 1, load: () => void load() };
+    void load();
+    return () => controller.abort();
+  }, [key, reloads]);
 
-  const see = useCallback((first: number, last: number) => {
-    Object.assign(sight.current, { first, last });
-    sight.current.look();
+  const loadRange = useCallback((first: number, last: number) => {
+    Object.assign(visible.current, { first, last });
+    visible.current.load();
   }, []);
-  const at = useCallback((index: number) => pages.get(Math.floor(index / PAGE))?.[index % PAGE], [pages]);
+  const getSession = useCallback((index: number) => pages.get(Math.floor(index / PAGE_SIZE))?.[index % PAGE_SIZE], [pages]);
   const replace = useCallback((session: Session | null, id: string) => {
-    if (!session) return setRound((n) => n + 1);
-    setPages((old) => new Map([...old].map(([page, rows]) => [page, rows.map((one) => (one.id === id ? session : one))])));
+    if (!session) return setReloads((n) => n + 1);
+    setPages((old) => new Map([...old].map(([page, rows]) => [page, rows.map((row) => (row.id === id ? session : row))])));
   }, []);
-  return { total, at, see, error, replace };
+  return { total, getSession, loadRange, error, replace };
 }

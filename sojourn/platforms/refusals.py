@@ -1,0 +1,25 @@
+"""Refusals of chat networks: those we know before sending, and those that end a connection."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from sojourn.core.errors import PlatformDown, SendRefused
+from sojourn.ports.platform import PlatformInfo
+
+
+def check_length(text: str, info: PlatformInfo) -> None:
+    """SendRefused if a text is too long for one message."""
+    length = len(text.encode()) if info.counting == "bytes" else len(text)
+    if length > info.max_chars:
+        raise SendRefused(f"{length:,} {info.counting} are too many for one message.", kind="too_long")
+
+
+@asynccontextmanager
+async def refusals_as_outage() -> AsyncGenerator[None, None]:
+    """Raises PlatformDown for a refusal: while listening, it means that the connection is down."""
+    try:
+        yield
+    except SendRefused as error:
+        raise PlatformDown(str(error), hint=error.hint) from error
