@@ -7,7 +7,6 @@ from sojourn.gateway.payloads import OutboundPayload, encode_payload
 from sojourn.gateway.status import delivery_to_json, handoff_to_json
 from sojourn.ports.gateway_store import Outgoing
 
-
 HANDOFF_KEYS = """
 id session from_surface platform target by state surface thread_id place message_id note error_code error created_at
 claimed_at bound_at finished_at
