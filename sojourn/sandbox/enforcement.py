@@ -28,6 +28,7 @@ Mechanism = Literal["bubblewrap", "landlock", "sandbox-exec", "none"]
 _LEAST_LANDLOCK = 4  # the first version that restricts TCP
 _SIGNALS_LANDLOCK = 6  # the first version that keeps signals inside
 _PROBE_SECONDS = 5.0
+_REPLACED = ("/tmp", "/dev/shm")  # by folders of the sandbox's own
 _ROOT = str(Path(__file__).resolve().parents[2])
 _START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from sojourn.sandbox.launcher import main; main()"
 
@@ -116,6 +117,9 @@ def _bubblewrap(policy: SandboxPolicy, *, own_proc: bool) -> list[str]:
     argv += ["--proc", "/proc"] if own_proc else []
     if policy.temporary is not None:
         argv += ["--bind", str(policy.temporary), "/tmp"]
+    for folder in policy.read:
+        if any(folder.is_relative_to(one) for one in _REPLACED):
+            argv += ["--ro-bind-try", str(folder), str(folder)]
     for folder in policy.write:
         argv += ["--bind-try", str(folder), str(folder)]
     for place in policy.hidden:
