@@ -6,7 +6,7 @@ it works, adds namespaces around them: a read-only file system, own processes, o
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
 import shutil
 import subprocess
@@ -83,7 +83,7 @@ def confine(argv: Sequence[str], policy: SandboxPolicy, support: SandboxSupport 
     if support.mechanism == "sandbox-exec":
         return ["sandbox-exec", "-p", build_profile(policy), *argv]
     wrapped = support.mechanism == "bubblewrap"
-    plan = json.dumps(_plan(policy, wrapped=wrapped))
+    plan = marshal.dumps(_plan(policy, wrapped=wrapped)).hex()
     launcher = [sys.executable, "-I", "-S", "-c", _START, _ROOT, plan, *argv]
     return [*_bubblewrap(policy, own_proc=support.has_own_proc), *launcher] if wrapped else launcher
 

@@ -1,22 +1,26 @@
 """Launcher: takes limits and restrictions upon itself, then becomes the program. It never starts one unconfined.
 
 Runs in a process of its own: `python -I -S -c "… from sojourn.sandbox.launcher import main; main()" <plan> program …`.
-Exit code 126: a restriction could not be applied, or the program could not be started; stderr says which.
+It is on the way of every command, so it imports little. Exit code 126: a restriction could not be applied, or the
+program could not be started; stderr says which.
 """
 
 from __future__ import annotations
 
 import ctypes
-import json
+import marshal
 import os
 import resource
 import signal
 import struct
 import sys
-from typing import Any, NoReturn
 
 from sojourn.sandbox.landlock import restrict_self
 from sojourn.sandbox.seccomp import install_filter
+
+TYPE_CHECKING = False  # typing takes a while to import
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 _LIMITS = {
     "processes": resource.RLIMIT_NPROC,
@@ -33,7 +37,7 @@ _REFUSED_EXIT_CODE = 126
 
 
 def main() -> NoReturn:
-    plan: dict[str, Any] = json.loads(sys.argv[1])
+    plan: dict[str, Any] = marshal.loads(bytes.fromhex(sys.argv[1]))
     program = sys.argv[2:]
     set_limits(plan["limits"])
     drop_capabilities()

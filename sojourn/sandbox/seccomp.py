@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import platform
+import os
 import struct
 import sys
-from typing import Literal
 
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _MODE_FILTER = 38, 22, 2  # option numbers of prctl
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # instructions of classic BPF
@@ -42,7 +41,7 @@ _Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, o
 
 
 def supports_seccomp() -> bool:
-    return sys.platform == "linux" and platform.machine() in _AUDIT
+    return sys.platform == "linux" and os.uname().machine in _AUDIT
 
 
 def install_filter(*, network: bool) -> bool:
@@ -52,7 +51,7 @@ def install_filter(*, network: bool) -> bool:
     """
     if not supports_seccomp():
         return False
-    code = build_filter(platform.machine(), network=network)
+    code = build_filter(os.uname().machine, network=network)
     program = ctypes.create_string_buffer(code, len(code))
     header = ctypes.create_string_buffer(struct.pack("@HP", len(code) // 8, ctypes.addressof(program)))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -85,7 +84,7 @@ def build_filter(machine: str, *, network: bool) -> bytes:
 
 def system_calls(machine: str) -> dict[str, int]:
     """The filtered system calls and their numbers on a machine."""
-    column: Literal[1, 2] = 1 if machine == "x86_64" else 2
+    column = 1 if machine == "x86_64" else 2
     rows = (entry.split() for line in _NUMBERS_TEXT.splitlines() for entry in line.split("|"))
     return {row[0]: int(row[column]) for row in rows if row and row[column] != "-"}
 
