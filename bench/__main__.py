@@ -22,6 +22,7 @@ ALL = (
     "memory",
     "handoff",
     "scale",
+    "sandbox",
 )
 
 

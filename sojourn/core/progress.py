@@ -125,6 +125,7 @@ class ApprovalDetail(TypedDict, total=False):
     detail: Json
     choices: Sequence[str]
     dangerous: bool
+    scope: Literal["sandbox", "network", "outside"]
     seconds: float
     choice: str
     by: str

@@ -18,7 +18,7 @@ from sojourn.dashboard.plugin_frames import Frames
 from sojourn.dashboard.plugin_state import PageState
 from sojourn.ports.app import AppContext, PluginContext
 from sojourn.ports.pages import NEEDS
-from sojourn.sandbox import landlock_version
+from sojourn.sandbox.landlock import landlock_version
 from sojourn.settings_table import SETTINGS
 
 Name = Annotated[str, PathParam(min_length=1, max_length=64)]

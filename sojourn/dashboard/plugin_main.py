@@ -23,7 +23,8 @@ import uvicorn
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse
 
-from sojourn.sandbox import restrict_self
+from sojourn.sandbox.landlock import restrict_self
+from sojourn.sandbox.seccomp import install_filter
 
 ALIVE_PATH = "/alive"  # outside of what a plugin is asked for
 RAISED_HEADER = "sojourn-raised"  # the header of an answer that tells of an exception
@@ -96,7 +97,13 @@ def _restrict_process(given: PluginArguments) -> None:
     ]
     read = [Path(one) for one in (*_SYSTEM_PATHS, *ours, *sys.path) if one]
     read.append(Path(given.folder).parent.resolve())
-    restrict_self(read, [Path(given.data), Path("/dev/null")], files=given.files, network=given.network)
+    if given.files and given.network:
+        return  # the owner agreed to both: there is nothing left to restrict
+    is_confined = restrict_self(
+        read, [Path(given.data), Path("/dev/null")], files=given.files, network=given.network
+    ) and install_filter(network=given.network)
+    if not is_confined:
+        raise SystemExit("PermissionError: this machine cannot confine plugins, so this one was not started")
 
 
 def load_router(given: PluginArguments) -> APIRouter:

@@ -11,11 +11,16 @@ from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId, TurnId
 
 Effect = Literal["reads", "writes", "runs"]
+Scope = Literal["sandbox", "network", "outside"]  # what an approval covers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question that a turn asks a person. `choices` always contains "deny"."""
+    """A question that a turn asks a person. `choices` always contains "deny".
+
+    scope: `sandbox` stays inside the workspace, `network` may also reach the network, `outside` may do anything
+    dangerous: it is asked about every time
+    """
 
     id: str
     text: str  # what is going to happen, as a sentence
@@ -23,6 +28,7 @@ class Question:
     detail: str = ""  # the command, the path, the difference
     choices: tuple[str, ...] = ("once", "session", "deny")
     dangerous: bool = False
+    scope: Scope = "sandbox"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

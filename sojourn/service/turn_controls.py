@@ -114,6 +114,7 @@ def _to_detail(question: Question, seconds: float) -> ApprovalDetail:
         "detail": question.detail,
         "choices": list(question.choices),
         "dangerous": question.dangerous,
+        "scope": question.scope,
         "seconds": seconds,
     }
 
@@ -151,4 +152,5 @@ class SavedApprovals:
         await self._store.put_record(record)
 
     def _keys(self, question: Question) -> tuple[str, str]:
-        return f"session/{self._session}/{question.tool}", f"always/{self._principal}/{question.tool}"
+        what = f"{question.tool}/{question.scope}"
+        return f"session/{self._session}/{what}", f"always/{self._principal}/{what}"

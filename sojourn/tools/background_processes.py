@@ -12,10 +12,11 @@ from typing import Literal
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId
-from sojourn.ports.app import HasSettings, Shared
+from sojourn.ports.app import Shared
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.processes import ChildProcess, OutputBuffer, Watch
 from sojourn.tool_schema import tool
+from sojourn.tools.command_sandbox import Access, CommandApp, CommandSandbox
 from sojourn.tools.guard import failed_result
 from sojourn.tools.terminal import ask_about_command, shell_argv, start_command, working_folder
 
@@ -34,6 +35,7 @@ class BackgroundProcess:
 
     name: str
     command: str
+    access: Access
     child: ChildProcess
     unread: OutputBuffer
 
@@ -46,7 +48,7 @@ class BackgroundProcess:
 class BackgroundProcesses:
     """The background processes of all sessions."""
 
-    def __init__(self, app: HasSettings) -> None:
+    def __init__(self, app: CommandApp) -> None:
         self._app = app
         self._by_session: dict[SessionId, dict[str, BackgroundProcess]] = {}
         self._count = 0
@@ -60,16 +62,15 @@ class BackgroundProcesses:
             raise NotFound(f'There is no process "{name}".', hint=f"There are: {known}.")
         return self.of(session)[name]
 
-    async def start(self, at: Workspace, command: str, cwd: str) -> BackgroundProcess:
+    async def start(self, at: Workspace, command: str, cwd: str, access: Access) -> BackgroundProcess:
         processes = self.of(at.session)
         if sum(one.state == "running" for one in processes.values()) >= MAX_RUNNING:
             raise BadInput(f"{MAX_RUNNING} processes are running already.", hint="End one first with action=kill.")
         folder = working_folder(at, cwd, self._app.settings)
-        child = await start_command(
-            shell_argv(command), cwd=folder, settings=self._app.settings, connect="input", watch=Watch()
-        )
+        argv, environment = self._app.shared(CommandSandbox).prepare(shell_argv(command), at, access)
+        child = await start_command(argv, cwd=folder, environment=environment, connect="input", watch=Watch())
         self._count += 1
-        started = BackgroundProcess(f"p{self._count}", command, child, _new_buffer())
+        started = BackgroundProcess(f"p{self._count}", command, access, child, _new_buffer())
         child.on_output = lambda data: started.unread.add(data)
         processes[started.name] = started
         for name in [name for name, one in processes.items() if one.state != "running"][:-MAX_ENDED]:
@@ -85,11 +86,13 @@ class BackgroundProcesses:
 def process_tool(app: Shared) -> Tool:
     processes = app.shared(BackgroundProcesses)
 
-    def asks(_: Workspace, arguments: Mapping[str, Json]) -> Question | None:
+    def asks(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
         if arguments["action"] == "start":
-            return ask_about_command(arguments.get("command") or "", "Start this in the background")
+            access: Access = arguments.get("access") or "sandbox"
+            return ask_about_command(arguments.get("command") or "", access, "Start this in the background")
         if arguments["action"] == "write":
-            return ask_about_command(arguments.get("text") or "", f"Type this into {arguments.get('id')}")
+            running = processes.one(at.session, arguments.get("id") or "")
+            return ask_about_command(arguments.get("text") or "", running.access, f"Type this into {running.name}")
         return None  # looking at and ending what was allowed to start
 
     @tool(effect="runs", asks=asks)
@@ -101,6 +104,7 @@ def process_tool(app: Shared) -> Tool:
         text: str = "",
         cwd: str = "",
         wait: float = 0,
+        access: Access = "sandbox",
     ) -> ToolResult:
         """Programs in the background: servers, watchers, long builds. They end when the session's process ends.
 
@@ -110,13 +114,14 @@ def process_tool(app: Shared) -> Tool:
         text: for write: what is typed in; a line break is not added
         cwd: for start: the folder, from the workspace
         wait: for poll: seconds to wait for new output or the end
+        access: for start: sandbox (changes the workspace only, no network), network, or outside (asked every time)
         """
         if action == "list":
             return _list_processes(processes.of(at.session))
         if action == "start":
             if not command.strip():
                 raise BadInput("The command is empty.", hint="Give a command line.")
-            one = await processes.start(at, command, cwd)
+            one = await processes.start(at, command, cwd, access)
             await one.child.wait(FIRST_LOOK_SECONDS)
             return _report(one)
         one = processes.one(at.session, id)

@@ -21,7 +21,7 @@ from dataclasses import replace
 from sojourn.core.errors import BadConfig, BadInput, NotAllowed, SojournError
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasStore, PluginContext
-from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
+from sojourn.ports.tool import Question, Scope, Tool, ToolResult, Workspace
 from sojourn.tool_schema import validate_arguments
 from sojourn.tools.result_limits import limit_result
 
@@ -29,6 +29,11 @@ logger = logging.getLogger(__name__)
 GRACE_SECONDS = 5.0  # a tool has beyond the limit to clean up and report
 OWN_LIMIT_SETTINGS = {"delegate_task": "tools.delegate_seconds"}  # tools with a limit of their own
 
+CHOICES: Mapping[Scope, tuple[str, ...]] = {
+    "sandbox": ("once", "session", "always", "deny"),
+    "network": ("once", "session", "deny"),
+    "outside": ("once", "deny"),
+}
 OTHERS = ""  # in a policy: all tools that it does not name
 
 
@@ -59,9 +64,9 @@ class ToolApprovals:
             raise NotAllowed(
                 f"The person's settings do not allow {tool.name}.", hint="Do without it, or say what you would do."
             )
-        if question is None or (word == "always" and not question.dangerous):
+        if question is None or (word == "always" and question.scope == "sandbox" and not question.dangerous):
             return
-        choices = ("once", "deny") if question.dangerous else ("once", "session", "always", "deny")
+        choices = ("once", "deny") if question.dangerous else CHOICES[question.scope]
         reply = await at.ask(replace(question, id=f"q_{os.urandom(8).hex()}", tool=tool.name, choices=choices))
         if reply.choice not in choices or not reply.allowed:
             raise NotAllowed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import sys
@@ -73,7 +74,8 @@ def search_files_tool(app: PluginContext) -> Tool:
 async def _run_and_capture(
     argv: Sequence[str], place: ResolvedPath, settings: Settings, seconds: float
 ) -> tuple[bool, int, str]:
-    child = await start_command(argv, cwd=place.path, settings=settings)
+    environment = {"PATH": os.defpath, **settings.for_children}
+    child = await start_command(argv, cwd=place.path, environment=environment)
     try:
         done = await child.wait(seconds)
     finally:

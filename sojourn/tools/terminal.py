@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import time
@@ -12,17 +11,16 @@ from pathlib import Path
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.core.settings import Settings
-from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.processes import ChildProcess, Connect, Watch, start
 from sojourn.text.ansi import strip_control
 from sojourn.text.redaction import redact
 from sojourn.tool_schema import tool
+from sojourn.tools.command_sandbox import Access, CommandApp, CommandSandbox, ask_about_program
 from sojourn.tools.lazy_parts import FIND_CODE_DANGERS, FIND_DANGERS
 from sojourn.tools.path_policy import locate
 
 SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
-QUIET = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "NO_COLOR": "1"}
 PROGRESS_SECONDS = 0.5  # seconds between two lines of progress
 
 
@@ -43,10 +41,14 @@ def working_folder(at: Workspace, raw: str, settings: Settings) -> Path:
 
 
 async def start_command(
-    argv: Sequence[str], *, cwd: Path, settings: Settings, connect: Connect = "output", watch: Watch | None = None
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    connect: Connect = "output",
+    watch: Watch | None = None,
 ) -> ChildProcess:
-    """Starts a command with an environment that holds none of our secrets. BadInput when it cannot be started."""
-    environment = {"PATH": os.defpath, **settings.for_children, **QUIET}
+    """Starts a command. BadInput when it cannot be started."""
     try:
         return await start(argv, cwd=cwd, env=environment, connect=connect, watch=watch)
     except OSError as error:
@@ -56,10 +58,10 @@ async def start_command(
 
 
 async def run_command(
-    argv: Sequence[str], at: Workspace, *, cwd: Path, settings: Settings, seconds: float
+    argv: Sequence[str], at: Workspace, *, cwd: Path, environment: Mapping[str, str], seconds: float
 ) -> ToolResult:
     """Runs a command and returns its output and exit code. Processes that it left behind are ended too."""
-    child = await start_command(argv, cwd=cwd, settings=settings)
+    child = await start_command(argv, cwd=cwd, environment=environment)
     child.on_output = progress_reporter(at)
     done, left = False, 0
     try:
@@ -101,34 +103,33 @@ def progress_reporter(at: Workspace) -> Callable[[bytes], None]:
     return report
 
 
-def ask_about_command(command: str, verb: str = "Run") -> Question:
-    """Builds the question before a command line; dangerous when one of the known dangers is in it."""
-    return _ask_about_dangers(f"{verb} this command?", command, FIND_DANGERS.load()(command))
+def ask_about_command(command: str, access: Access, verb: str = "Run") -> Question:
+    """Builds the question before a command line."""
+    return ask_about_program(f"{verb} this command?", command, FIND_DANGERS.load()(command), access)
 
 
-def _ask_about_dangers(text: str, detail: str, reasons: list[str]) -> Question:
-    warning = f" It {'; it '.join(reasons)}." if reasons else ""
-    return Question(id="", text=text + warning, detail=detail, dangerous=bool(reasons))
-
-
-def terminal_tool(app: HasSettings) -> Tool:
+def terminal_tool(app: CommandApp) -> Tool:
     def asks(_: Workspace, arguments: Mapping[str, Json]) -> Question | None:
-        return ask_about_command(arguments["command"])
+        return ask_about_command(arguments["command"], arguments.get("access") or "sandbox")
 
     @tool(effect="runs", asks=asks)
-    async def terminal(at: Workspace, command: str, cwd: str = "", timeout: int = 0) -> ToolResult:
+    async def terminal(
+        at: Workspace, command: str, cwd: str = "", timeout: int = 0, access: Access = "sandbox"
+    ) -> ToolResult:
         """Runs a command line in a shell and waits for its end. It has no input and no screen; what it leaves
         running is ended. For servers and other things that keep running use the process tool.
 
         command: the command line
         cwd: the folder to start in, from the workspace
         timeout: seconds it may take, at most the limit of the settings
+        access: sandbox (changes the workspace only, no network), network, or outside (asked about every time)
         """
         if not command.strip():
             raise BadInput("The command is empty.", hint="Give a command line.")
         seconds = min(timeout, at.seconds) if timeout > 0 else at.seconds
         folder = working_folder(at, cwd, app.settings)
-        return await run_command(shell_argv(command), at, cwd=folder, settings=app.settings, seconds=seconds)
+        argv, environment = app.shared(CommandSandbox).prepare(shell_argv(command), at, access)
+        return await run_command(argv, at, cwd=folder, environment=environment, seconds=seconds)
 
     return terminal
 
@@ -137,9 +138,10 @@ MEMORY_BYTES = 2 << 30  # of address space
 FILE_BYTES = 256 << 20  # of the largest file it may write
 MAX_CODE_CHARS = 200_000
 
-# Sets the limits in the new process itself, then becomes the code: nothing has to run between fork and exec.
+# Sets the limits in the new process itself, then becomes the code: nothing has to run between fork and exec. The code
+# is compiled from the text that was shown, so a coding cookie changes nothing.
 PRELUDE = """
-import resource, runpy, sys
+import resource, sys
 for what, most in ((resource.RLIMIT_AS, {memory}), (resource.RLIMIT_FSIZE, {file}), (resource.RLIMIT_CPU, {cpu}),
                    (resource.RLIMIT_CORE, 0)):
     hard = resource.getrlimit(what)[1]
@@ -147,33 +149,37 @@ for what, most in ((resource.RLIMIT_AS, {memory}), (resource.RLIMIT_FSIZE, {file
     resource.setrlimit(what, (most, most))
 sys.argv = [{path!r}]
 sys.path.insert(0, {cwd!r})
-runpy.run_path({path!r}, run_name="__main__")
+code = compile(open({path!r}, encoding="utf-8").read(), {path!r}, "exec")
+exec(code, {{"__name__": "__main__", "__file__": {path!r}}})
 """
 
 
-def execute_code_tool(app: HasSettings) -> Tool:
+def execute_code_tool(app: CommandApp) -> Tool:
     def asks(_: Workspace, arguments: Mapping[str, Json]) -> Question | None:
-        code = arguments["code"]
-        return _ask_about_dangers("Run this Python?", code[:4000], FIND_CODE_DANGERS.load()(code))
+        code: str = arguments["code"]
+        access: Access = arguments.get("access") or "sandbox"
+        return ask_about_program("Run this Python?", code, FIND_CODE_DANGERS.load()(code), access)
 
     @tool(effect="runs", asks=asks)
-    async def execute_code(at: Workspace, code: str, timeout: int = 0) -> ToolResult:
+    async def execute_code(at: Workspace, code: str, timeout: int = 0, access: Access = "sandbox") -> ToolResult:
         """Runs Python code in the workspace and returns what it prints. Nothing is kept between two calls.
 
         code: the Python source
         timeout: seconds it may take, at most the limit of the settings
+        access: sandbox (changes the workspace only, no network), network, or outside (asked about every time)
         """
         if not code.strip() or len(code) > MAX_CODE_CHARS:
             raise BadInput(f"The code has {len(code)} characters.", hint=f"Give 1 to {MAX_CODE_CHARS}.")
         seconds = min(timeout, at.seconds) if timeout > 0 else at.seconds
         cwd = working_folder(at, ".", app.settings)
-        with tempfile.TemporaryDirectory(prefix="sojourn-") as folder:
+        sandbox = app.shared(CommandSandbox)
+        with tempfile.TemporaryDirectory(dir=sandbox.folder_of(at.session)) as folder:
             path = Path(folder, "code.py")
             path.write_text(code, "utf-8")
             prelude = PRELUDE.format(
                 memory=MEMORY_BYTES, file=FILE_BYTES, cpu=max(1, int(seconds) + 1), path=str(path), cwd=str(cwd)
             )
-            argv = [sys.executable, "-I", "-u", "-c", prelude]
-            return await run_command(argv, at, cwd=cwd, settings=app.settings, seconds=seconds)
+            argv, environment = sandbox.prepare([sys.executable, "-I", "-u", "-c", prelude], at, access)
+            return await run_command(argv, at, cwd=cwd, environment=environment, seconds=seconds)
 
     return execute_code

@@ -5,7 +5,7 @@ import json
 import httpx
 import pytest
 
-from sojourn.sandbox import landlock_version
+from sojourn.sandbox.landlock import landlock_version
 from tests.e2e.plugin_folders import write
 from tests.e2e.plugin_hosts import LISTING, hosting, raw
 

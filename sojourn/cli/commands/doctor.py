@@ -17,6 +17,7 @@ from sojourn.cli.options import JsonCommand
 from sojourn.core.errors import MissingPackage, SojournError
 from sojourn.core.settings import Settings
 from sojourn.ports.store import Health
+from sojourn.sandbox.enforcement import find_support
 from sojourn.text.formatting import format_bytes, pluralize
 
 State = Literal["ok", "warning", "problem"]
@@ -47,7 +48,7 @@ def doctor(context: CommandContext) -> None:
 
 def _run_checks(context: CommandContext) -> list[DoctorCheck]:
     """Runs all checks; each comes after those it depends on."""
-    found = [_check_python(), _check_sqlite()]
+    found = [_check_python(), _check_sqlite(), _check_sandbox()]
     try:
         settings = context.settings
     except SojournError as error:
@@ -77,6 +78,14 @@ def _check_sqlite() -> DoctorCheck:
         hint = "Use a Python whose SQLite has FTS5, or a PostgreSQL store."
         return DoctorCheck("sqlite", "problem", f"{version} without full-text search", hint)
     return DoctorCheck("sqlite", "ok", f"{version} with full-text search (FTS5)")
+
+
+def _check_sandbox() -> DoctorCheck:
+    support = find_support()
+    if support.is_complete:
+        return DoctorCheck("sandbox", "ok", f"commands are confined ({support.mechanism})")
+    hint = "Install bubblewrap, or a newer kernel; until then every command is asked about."
+    return DoctorCheck("sandbox", "warning", " ".join(support.missing), hint)
 
 
 def _check_home(settings: Settings) -> DoctorCheck:

@@ -45,7 +45,7 @@ class McpHub:
             except SojournError as error:
                 self._report(name, error)
                 continue
-            self._connections[name] = McpConnection(server, self._home / "logs" / f"mcp-{name}.log")
+            self._connections[name] = McpConnection(server, app.settings)
 
     async def _run_in_hub(self, what: Coroutine[Any, Any, T]) -> T:
         """Awaits a coroutine of the hub's loop from another loop; cancelling cancels both."""

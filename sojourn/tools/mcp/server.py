@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import json
 import re
+import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -25,9 +26,15 @@ from mcp_types import jsonrpc_message_adapter
 
 from sojourn.core.errors import BadConfig, PlatformDown, SojournError
 from sojourn.core.messages import Json
+from sojourn.core.settings import Settings
 from sojourn.processes import GRACE_SECONDS, Watch, start
+from sojourn.sandbox.enforcement import confine
+from sojourn.sandbox.policy import build_policy, confined_environment
 
-SERVER_KEYS = {"command", "args", "env", "cwd", "url", "headers", "trusted", "seconds"}
+SERVER_KEYS = {
+    *("command", "args", "env", "cwd", "url", "headers", "trusted", "seconds"),
+    *("network", "read", "write", "sandbox"),
+}
 MAX_PAGES = 50  # of a listing
 _CONNECTION_ERRORS = (OSError, httpx2.HTTPError, anyio.ClosedResourceError, anyio.BrokenResourceError, ExceptionGroup)
 
@@ -45,6 +52,10 @@ class McpServer:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     trusted: bool = False  # its word is taken for which tools only read
     seconds: float = 20.0
+    network: bool = False  # the program may reach the network
+    read: tuple[str, ...] = ()  # folders it may read besides the system's
+    write: tuple[str, ...] = ()  # folders it may change
+    sandbox: bool = True  # False: the owner wants it to run unconfined
 
     @property
     def fingerprint(self) -> str:
@@ -68,14 +79,19 @@ def parse_server(name: str, table: Any, seconds: float) -> McpServer:
         raise BadConfig(f"{where} needs either `command` or `url`.", hint='command = "npx", or url = "https://…".')
     texts = {key: str(table.get(key, "")) for key in ("command", "cwd", "url")}
     tables = {key: {str(k): str(v) for k, v in dict(table.get(key, {})).items()} for key in ("env", "headers")}
-    args = table.get("args", ())
-    if isinstance(args, str) or not all(isinstance(one, (str, int, float)) for one in args):
-        raise BadConfig(f"{where} `args` is not a list of texts.", hint='args = ["-y", "some-server"]')
+    lists: dict[str, tuple[str, ...]] = {}
+    for key in ("args", "read", "write"):
+        found = table.get(key, ())
+        if isinstance(found, str) or not all(isinstance(one, (str, int, float)) for one in found):
+            raise BadConfig(f"{where} `{key}` is not a list of texts.", hint='args = ["-y", "some-server"]')
+        lists[key] = tuple(map(str, found))
     return McpServer(
         name=name,
-        args=tuple(map(str, args)),
         trusted=table.get("trusted") is True,
+        network=table.get("network") is True,
+        sandbox=table.get("sandbox", True) is not False,
         seconds=float(table.get("seconds", seconds)),
+        **lists,  # type: ignore[arg-type]
         **texts,  # type: ignore[arg-type]
         **tables,  # type: ignore[arg-type]
     )
@@ -84,8 +100,9 @@ def parse_server(name: str, table: Any, seconds: float) -> McpServer:
 class McpConnection:
     """The connection to one server. One task opens and closes it; calls come from anywhere in the loop."""
 
-    def __init__(self, server: McpServer, log: Path) -> None:
-        self.server, self._log = server, log
+    def __init__(self, server: McpServer, settings: Settings) -> None:
+        self.server, self._settings = server, settings
+        self._log = settings.home / "logs" / f"mcp-{server.name}.log"
         self._client: Client | None = None
         self._opening: asyncio.Future[Client] | None = None
         self._task: asyncio.Task[None] | None = None
@@ -165,7 +182,7 @@ class McpConnection:
             return
         self._log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._log.open("wb", buffering=0) as log:
-            yield connect_stdio(self.server, log.write)
+            yield connect_stdio(self.server, self._settings, log.write)
 
     async def close(self) -> None:
         task, self._task = self._task, None
@@ -188,15 +205,13 @@ class McpConnection:
 
 
 @asynccontextmanager
-async def connect_stdio(server: McpServer, log: Callable[[bytes], Any]) -> AsyncIterator[tuple[Any, Any]]:
+async def connect_stdio(
+    server: McpServer, settings: Settings, log: Callable[[bytes], Any]
+) -> AsyncIterator[tuple[Any, Any]]:
     """Starts a server and yields the streams of its messages, one JSON text per line. `log` gets its stderr."""
-    child = await start(
-        [server.command, *server.args],
-        cwd=server.cwd or None,
-        env=get_default_environment() | dict(server.env),
-        connect="streams",
-        watch=Watch(),
-    )
+    folder = Path(tempfile.mkdtemp(prefix="sojourn-"))
+    argv, environment = _confine_server(server, settings, folder)
+    child = await start(argv, cwd=server.cwd or folder, env=environment, connect="streams", watch=Watch(folder=folder))
     child.on_output = log
     received, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_server, sent = anyio.create_memory_object_stream[SessionMessage](0)
@@ -228,6 +243,29 @@ async def connect_stdio(server: McpServer, log: Callable[[bytes], Any]) -> Async
                 await from_server.aclose()
                 await to_server.aclose()
             tasks.cancel_scope.cancel()
+
+
+def _confine_server(server: McpServer, settings: Settings, folder: Path) -> tuple[list[str], dict[str, str]]:
+    """The command line and environment that start a server in its sandbox. NotAllowed where there is none."""
+    argv, environment = [server.command, *server.args], get_default_environment() | dict(server.env)
+    if not server.sandbox:
+        return argv, environment
+    home = settings.user_home
+    read = tuple(_expand(one, home) for one in (*server.read, *([server.cwd] if server.cwd else [])))
+    policy = build_policy(
+        folder,
+        folder,
+        sojourn_home=settings.home,
+        user_home=home,
+        more_read=read,
+        more_write=tuple(_expand(one, home) for one in server.write),
+        network=server.network,
+    )
+    return confine(argv, policy), confined_environment(environment, folder)
+
+
+def _expand(path: str, home: Path) -> Path:
+    return (home / path[2:] if path.startswith("~/") else Path(path)).absolute()
 
 
 def _parse_message(line: bytes) -> SessionMessage | Exception:

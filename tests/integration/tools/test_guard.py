@@ -101,18 +101,21 @@ async def test_no_is_told_with_the_reason(kit, room):
 
 async def test_an_answer_that_was_not_offered_is_a_no(kit, room):
     room.answers = ["always"]
-    told = await guard(kit, tool_of(kit, "terminal")).run(room, {"command": "rm -rf ~"})
+    told = await guard(kit, tool_of(kit, "terminal")).run(room, {"command": "rm -rf ~", "access": "outside"})
     assert not told.ok
 
 
 @with_settings(**{"tools.approval": "always"})
-async def test_always_asks_nothing_but_dangers(kit, room, use):
+async def test_always_asks_nothing_inside_the_sandbox_and_everything_outside(kit, room, use):
     assert (await guard(kit, scribble).run(room, {"text": "x"})).ok
+    assert (await use("terminal", command="echo inside")).ok
     assert room.asked == []
-    room.answers = ["deny"]
-    assert not (await use("terminal", command="git reset --hard")).ok
+    room.answers = ["deny", "deny"]
+    assert not (await use("terminal", command="git reset --hard", access="outside")).ok
     assert "throws away changes" in room.asked[0].text
-    assert room.asked[0].dangerous
+    assert room.asked[0].choices == ("once", "deny")
+    assert not (await use("terminal", command="true", access="network")).ok
+    assert room.asked[1].choices == ("once", "session", "deny")
 
 
 @with_settings(**{"tools.approval": "ask, scribble=deny, look=deny, terminal=always"})

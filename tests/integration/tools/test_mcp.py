@@ -3,10 +3,9 @@
 import asyncio
 import json
 import logging
-import os
 import subprocess
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -44,12 +43,13 @@ async def tools_of(kit):
     return {one.name: one for one in await asyncio.to_thread(kit.tools) if one.name.startswith("mcp_")}
 
 
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
+def count_processes(mark: str) -> int:
+    """The processes that have the mark among their arguments."""
+    found = 0
+    for process in Path("/proc").iterdir():
+        with suppress(OSError):
+            found += process.name.isdigit() and mark.encode() in (process / "cmdline").read_bytes()
+    return found
 
 
 async def test_tools_of_a_server_are_offered_and_called(home, tmp_path):
@@ -177,10 +177,24 @@ async def test_what_a_server_offers_by_now_is_there_at_the_next_start(home, tmp_
 
 
 async def test_closing_the_kit_ends_the_servers(home, tmp_path):
-    async with kit_with(home, {"small": stdio()}) as kit:
-        pid = int((await call(kit, await room_in(kit, tmp_path), "mcp_small_pid")).text)
-        assert alive(pid)
-    assert not alive(pid)
+    marked = stdio(args=[str(SERVER), "stdio", str(tmp_path)])
+    async with kit_with(home, {"small": marked}) as kit:
+        await call(kit, await room_in(kit, tmp_path), "mcp_small_pid")
+        assert count_processes(str(tmp_path)) > 0
+    assert count_processes(str(tmp_path)) == 0
+
+
+async def test_a_server_is_confined_and_gets_the_folders_of_its_table(home, tmp_path):
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.txt").write_text("a note")
+    reader = "import sys; print(open(sys.argv[1]).read(), file=sys.stderr); open(sys.argv[1], 'w')"
+    argv = {"command": sys.executable, "args": ["-c", reader, str(notes / "a.txt")]}
+    for more, seen in (({}, "Error"), ({"read": [str(notes)]}, "a note")):
+        async with kit_with(home, {"small": {**argv, **more}}, seconds=5) as kit:
+            await tools_of(kit)
+        assert seen in (home / "logs" / "mcp-small.log").read_text()
+        assert (notes / "a.txt").read_text() == "a note"
 
 
 async def test_server_over_http(home, tmp_path):

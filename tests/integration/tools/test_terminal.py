@@ -1,11 +1,13 @@
 """terminal, process and execute_code with real processes: nothing is left behind, whatever happens."""
 
 import asyncio
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -28,9 +30,24 @@ async def room(kit, tmp_path):
     return await room_in(kit, tmp_path)
 
 
-def alive(pid: int) -> bool:
+def alive(pid: int, room=None) -> bool:
+    """Whether a process lives. With a room: one that has this number inside the room's sandbox."""
+    if room is None:
+        return _state(Path(f"/proc/{pid}")) not in ("", "Z", "X")
+    return any(_is_inside(one, pid, room.root) for one in Path("/proc").iterdir() if one.name.isdigit())
+
+
+def _state(process: Path) -> str:
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        return (process / "stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+def _is_inside(process: Path, number: int, root: Path) -> bool:
+    try:
+        numbers = re.search(r"^NSpid:(.*)$", (process / "status").read_text(), re.MULTILINE)[1].split()
+        return int(numbers[-1]) == number and (process / "cwd").readlink() == root and _state(process) not in "ZX"
     except OSError:
         return False
 
@@ -102,7 +119,7 @@ async def test_time_limit_ends_the_whole_group(kit, room):
     command = "sleep 300 & echo $! > pids; sleep 301 & echo $! >> pids; wait"
     told = await call(kit, room, "terminal", command=command)
     assert told.facts["timed_out"] is True
-    assert [pid for pid in await pids_in(room.root / "pids", 2) if alive(pid)] == []
+    assert [pid for pid in await pids_in(room.root / "pids", 2) if alive(pid, room)] == []
 
 
 async def test_command_that_ignores_sigterm_is_killed(kit, room):
@@ -111,18 +128,18 @@ async def test_command_that_ignores_sigterm_is_killed(kit, room):
     told = await call(kit, room, "terminal", command="trap '' TERM INT HUP; echo $$ > pids; while :; do sleep 1; done")
     assert told.facts["timed_out"] is True
     assert time.monotonic() - started < 30
-    assert not alive((await pids_in(room.root / "pids"))[0])
+    assert not alive((await pids_in(room.root / "pids"))[0], room)
 
 
 async def test_cancelling_leaves_nothing_behind(kit, room):
     command = "echo $$ > pids; sleep 300 & echo $! >> pids; wait"
     running = asyncio.create_task(call(kit, room, "terminal", command=command))
     pids = await pids_in(room.root / "pids", 2)
-    assert all(alive(pid) for pid in pids)
+    assert all(alive(pid, room) for pid in pids)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert [pid for pid in pids if alive(pid)] == []
+    assert [pid for pid in pids if alive(pid, room)] == []
 
 
 async def test_cancelling_twice_leaves_nothing_behind(kit, room):
@@ -134,15 +151,14 @@ async def test_cancelling_twice_leaves_nothing_behind(kit, room):
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert not alive(pids[0])
+    assert not alive(pids[0], room)
 
 
 async def test_daemon_that_leaves_its_group_is_ended_too(kit, room):
     command = "setsid nohup sh -c 'echo $$ > pids; sleep 300' > /dev/null 2>&1 & sleep 0.3; echo started"
     told = await call(kit, room, "terminal", command=command)
     assert "started" in told.text
-    assert "left running were ended" in told.text
-    assert not alive((await pids_in(room.root / "pids"))[0])
+    assert not alive((await pids_in(room.root / "pids"))[0], room)
 
 
 async def test_background_job_does_not_hold_the_call(kit, room):
@@ -150,7 +166,7 @@ async def test_background_job_does_not_hold_the_call(kit, room):
     told = await call(kit, room, "terminal", command="sleep 300 & echo $! > pids; echo done")
     assert time.monotonic() - started < 30
     assert told.ok
-    assert not alive((await pids_in(room.root / "pids"))[0])
+    assert not alive((await pids_in(room.root / "pids"))[0], room)
 
 
 async def test_watchers_are_told_a_line_now_and_then(kit, room):
@@ -285,12 +301,15 @@ async def test_too_many_processes_are_refused(kit, room):
     assert "8 processes" in told.text
 
 
-async def test_dangerous_input_for_a_process_is_always_asked(kit, room):
-    started = await call(kit, room, "process", action="start", command="cat")
+@pytest.mark.parametrize(("access", "choices"), [("sandbox", 4), ("network", 3), ("outside", 2)])
+async def test_input_for_a_process_is_asked_with_the_access_it_has(kit, room, access, choices):
+    started = await call(kit, room, "process", action="start", command="cat", access=access)
     room.answers = ["deny"]
     told = await call(kit, room, "process", action="write", id=started.facts["id"], text="rm -rf ~\n")
     assert not told.ok
-    assert room.asked[-1].dangerous
+    assert room.asked[-1].scope == access
+    assert len(room.asked[-1].choices) == choices
+    assert "deletes folders" in room.asked[-1].text
 
 
 async def test_closing_the_kit_ends_all_processes(tmp_path):
@@ -298,8 +317,10 @@ async def test_closing_the_kit_ends_all_processes(tmp_path):
         room = await room_in(kit, tmp_path)
         command = "trap '' TERM; sleep 300 & echo $! > pids; wait; sleep 300"
         started = await call(kit, room, "process", action="start", command=command)
-        pids = [started.facts["pid"], *await pids_in(room.root / "pids")]
-    assert [pid for pid in pids if alive(pid)] == []
+        pids = await pids_in(room.root / "pids")
+        assert alive(pids[0], room)
+    assert not alive(started.facts["pid"])
+    assert not alive(pids[0], room)
 
 
 async def test_processes_end_when_we_are_killed(tmp_path):
@@ -316,11 +337,12 @@ async def test_processes_end_when_we_are_killed(tmp_path):
     )
     us = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], cwd=Path(__file__).parents[3])
     try:
-        pids = await pids_in(tmp_path / "work" / "pids")
-        assert alive(pids[0])
+        room = SimpleNamespace(root=tmp_path / "work")
+        pids = await pids_in(room.root / "pids")
+        assert alive(pids[0], room)
     finally:
         us.send_signal(signal.SIGKILL)
         us.wait()
     async with asyncio.timeout(10):
-        while alive(pids[0]):
+        while alive(pids[0], room):
             await asyncio.sleep(0.05)

@@ -1,7 +1,7 @@
 """Tools inside real turns: the service asks, remembers and stops."""
 
 import asyncio
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 
 import pytest
@@ -48,9 +48,13 @@ async def played(kit, session, text, answers, by=ME):
     return told, asked
 
 
-async def test_allowed_for_the_session_is_not_asked_again_but_danger_is(kit, runtime, tmp_path):
+async def test_allowed_for_the_session_is_not_asked_again_but_more_access_is(kit, runtime, tmp_path):
     runtime.on("a", CallTool("terminal", {"command": "echo one"}), CallTool("terminal", {"command": "echo two"}))
-    runtime.on("b", CallTool("terminal", {"command": "echo three"}), CallTool("terminal", {"command": "rm -rf ../x"}))
+    runtime.on(
+        "b",
+        CallTool("terminal", {"command": "echo three"}),
+        CallTool("terminal", {"command": "rm -rf ../x", "access": "outside"}),
+    )
     session = await kit.service.open(ME, cwd=str(tmp_path))
     told, asked = await played(kit, session, "a", ["session"])
     assert told == ["one", "two"]
@@ -58,7 +62,7 @@ async def test_allowed_for_the_session_is_not_asked_again_but_danger_is(kit, run
     told, asked = await played(kit, session, "b", ["deny"])
     assert told[0] == "three"
     assert "did not allow it" in told[1]
-    assert [one["dangerous"] for one in asked] == [True]
+    assert [one["scope"] for one in asked] == ["outside"]
     other = await kit.service.open(ME, cwd=str(tmp_path))
     _, asked = await played(kit, other, "a", ["deny", "deny"])
     assert len(asked) == 2
@@ -74,17 +78,17 @@ async def test_long_result_and_its_secret_do_not_reach_the_transcript(kit, runti
 
 
 async def test_stopping_a_turn_ends_its_command(kit, runtime, tmp_path):
-    runtime.on("go", CallTool("terminal", {"command": "sleep 300 & echo $! > pid; wait"}), SayText("never"))
+    runtime.on("go", CallTool("terminal", {"command": "sleep 300 & wait"}), SayText("never"))
     session = await kit.service.open(ME, cwd=str(tmp_path))
     playing = asyncio.create_task(played(kit, session, "go", ["once"]))
     async with asyncio.timeout(20):
-        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
+        while not (sleeping := _commands_in(tmp_path)):
             await asyncio.sleep(0.02)
-    pid = int((tmp_path / "pid").read_text())
     await kit.service.stop(session.id, ME)
     await playing
     await kit.service.settle()
-    assert not Path(f"/proc/{pid}").exists() or ") Z" in Path(f"/proc/{pid}/stat").read_text()
+    assert sleeping
+    assert _commands_in(tmp_path) == []
 
 
 async def test_guest_is_not_even_offered_what_writes_or_runs(kit, runtime):
@@ -114,3 +118,13 @@ async def test_our_own_settings_and_tokens_are_asked_about_every_time(kit, runti
     session = await kit.service.open(ME)
     _, asked = await played(kit, session, "go", ["deny"])
     assert [one["dangerous"] for one in asked] == [True]
+
+
+def _commands_in(folder: Path) -> list[str]:
+    """The processes whose working folder this is."""
+    found = []
+    for process in Path("/proc").iterdir():
+        with suppress(OSError):
+            if process.name.isdigit() and (process / "cwd").readlink() == folder:
+                found.append((process / "cmdline").read_text())
+    return found

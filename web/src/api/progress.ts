@@ -9,6 +9,7 @@ export interface ApprovalDetail {
   detail?: unknown;
   choices?: Array<string>;
   dangerous?: boolean;
+  scope?: "sandbox" | "network" | "outside";
   seconds?: number;
   choice?: string;
   by?: string;

@@ -10,7 +10,6 @@ import os
 import struct
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system calls; the same on every architecture
 _PR_SET_NO_NEW_PRIVS = 38  # an option number of prctl
@@ -29,7 +28,13 @@ def landlock_version() -> int:
     return max(0, int(ctypes.CDLL(None).syscall(_CREATE_RULESET, None, 0, 1)))
 
 
-def restrict_self(read: Iterable[Path], write: Iterable[Path], *, files: bool, network: bool) -> bool:
+def restrict_self(
+    read: Iterable[str | os.PathLike[str]],
+    write: Iterable[str | os.PathLike[str]],
+    *,
+    files: bool = False,
+    network: bool = False,
+) -> bool:
     """Restricts this thread and everything it starts; returns whether the restriction is in force.
 
     read: files and folders that may be read and executed
@@ -59,13 +64,13 @@ def restrict_self(read: Iterable[Path], write: Iterable[Path], *, files: bool, n
         os.close(ruleset)
 
 
-def _add_rule(libc: ctypes.CDLL, ruleset: int, path: Path, rights: int) -> None:
+def _add_rule(libc: ctypes.CDLL, ruleset: int, path: str | os.PathLike[str], rights: int) -> None:
     try:
         file = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return  # a path that does not exist needs no rule
     try:
-        rule = struct.pack("=Qi", rights if path.is_dir() else rights & _FILE_RIGHTS, file)
+        rule = struct.pack("=Qi", rights if os.path.isdir(path) else rights & _FILE_RIGHTS, file)  # noqa: PTH112
         libc.syscall(_ADD_RULE, ruleset, 1, rule, 0)
     finally:
         os.close(file)

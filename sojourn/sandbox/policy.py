@@ -1,0 +1,142 @@
+"""Sandbox policy: what a confined program may read, write and reach, and its limits."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+# Places of the system that hold no personal data. /etc is listed entry by entry, without those of _ETC_SECRETS.
+_SYSTEM = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix", "/snap", "/proc", "/sys"),
+    *("/var/lib/dpkg", "/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf"),
+    *("/System", "/Library", "/private/etc", "/dev/urandom", "/dev/random"),
+)
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts")
+_ETC_SECRETS = (
+    *(
+        "shadow",
+        "shadow-",
+        "gshadow",
+        "gshadow-",
+        "sudoers",
+        "sudoers.d",
+        "ssh",
+        "ipsec.d",
+        "ipsec.secrets",
+        "wireguard",
+    ),
+    *("openvpn", "kubernetes", "docker", "NetworkManager", "krb5.keytab", "crypttab", "letsencrypt", "ppp"),
+)
+# Tools and caches below a person's home, without the files beside them that hold tokens.
+_TOOL_FOLDERS = (
+    *(".pyenv", ".nvm", ".asdf", ".sdkman", ".rustup", ".bun/bin", ".deno/bin", ".volta", "go/bin", "go/pkg"),
+    *(".cargo/bin", ".cargo/registry", ".cargo/git", ".cargo/config.toml", ".cargo/env", ".npm/_cacache"),
+    *(".local/bin", ".local/lib", ".local/share/uv", ".local/share/mise", ".local/pipx", ".m2/repository"),
+    *(".gradle/caches", ".gradle/wrapper", ".cache/pip", ".cache/uv", ".cache/go-build", ".cache/yarn"),
+    *("miniconda3", "anaconda3", "miniforge3", ".conda/pkgs"),
+)
+# Below a person's home; hidden even where the workspace contains them.
+_SECRET_PLACES = (
+    *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", ".netrc", ".pgpass", ".npmrc"),
+    *(".pypirc", ".git-credentials", ".config/gcloud", ".config/gh", ".config/op", ".config/git/credentials"),
+    *(".cargo/credentials.toml", ".m2/settings.xml", ".gradle/gradle.properties", ".mozilla", ".thunderbird"),
+    *(".config/google-chrome", ".config/chromium", ".local/share/keyrings", ".bash_history", ".zsh_history"),
+    *(".python_history", ".psql_history", ".hermes", ".claude", ".codex", ".gemini", ".local/share/opencode"),
+    *("Library/Keychains", "Library/Application Support/Google/Chrome"),
+)
+MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxLimits:
+    """Limits of a program and everything it starts; 0 sets none."""
+
+    processes: int = 512
+    memory_mib: int = 4096  # of the whole tree
+    file_mib: int = 2048  # of the largest file it may write
+    open_files: int = 4096
+    cpu_seconds: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxPolicy:
+    """What a program may do. `hidden` are places that stay out of reach though they lie below a readable one."""
+
+    read: tuple[Path, ...]
+    write: tuple[Path, ...]
+    hidden: tuple[Path, ...] = ()
+    temporary: Path | None = None  # its own folder; `write` has it too
+    network: bool = False
+    limits: SandboxLimits = SandboxLimits()
+
+
+def build_policy(
+    workspace: Path,
+    temporary: Path,
+    *,
+    sojourn_home: Path,
+    user_home: Path,
+    more_read: tuple[Path, ...] = (),
+    more_write: tuple[Path, ...] = (),
+    network: bool = False,
+    limits: SandboxLimits | None = None,
+) -> SandboxPolicy:
+    """The policy of a program that works in a workspace.
+
+    It reads the workspace, the system and tool caches; it writes the workspace, `temporary` and `more_write`. Our own
+    home and places that hold secrets stay hidden, except for a workspace that lies inside our home.
+    """
+    hidden = [sojourn_home, *(user_home / name for name in _SECRET_PLACES)]
+    granted = [workspace, temporary, *more_read, *more_write]
+    return SandboxPolicy(
+        read=tuple(dict.fromkeys([*_list_system(), *(user_home / name for name in _TOOL_FOLDERS), *more_read])),
+        write=tuple(dict.fromkeys([workspace, temporary, *more_write])),
+        hidden=tuple(one for one in hidden if not any(_is_inside(other, one) for other in granted)),
+        temporary=temporary,
+        network=network,
+        limits=limits or SandboxLimits(),
+    )
+
+
+def confined_environment(environment: Mapping[str, str], temporary: Path) -> dict[str, str]:
+    """An environment whose temporary folder is the sandbox's, and whose tools do not look for unreadable files."""
+    return {
+        **environment,
+        "TMPDIR": str(temporary),
+        "GIT_CONFIG_GLOBAL": str(temporary / "gitconfig"),
+        "NPM_CONFIG_USERCONFIG": os.devnull,
+        "npm_config_cache": str(temporary / "npm"),
+    }
+
+
+def split_around(folder: Path, hidden: tuple[Path, ...]) -> Iterator[Path]:
+    """The entries below a folder that contain none of the hidden places: rules that leave those places out."""
+    inside = [one for one in hidden if _is_inside(one, folder)]
+    if not inside:
+        yield folder
+        return
+    if folder in inside:
+        return
+    for child in sorted(folder.iterdir()):
+        yield from split_around(child, hidden)
+
+
+def writable_devices() -> tuple[Path, ...]:
+    return tuple(Path(one) for one in _DEVICES)
+
+
+def _list_system() -> Iterator[Path]:
+    yield from (Path(one) for one in _SYSTEM)
+    yield Path(sys.base_prefix)
+    yield Path(sys.prefix)
+    try:
+        yield from (child for child in Path("/etc").iterdir() if child.name not in _ETC_SECRETS)
+    except OSError:
+        return
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    return path == folder or folder in path.parents
