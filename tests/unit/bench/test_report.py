@@ -6,12 +6,9 @@ import pytest
 
 from bench.report import RESULTS, find_missing_provenance, limit, save_result
 
-# Measured before results had to name their commit; each leaves this list when it is measured again.
-TO_MEASURE_AGAIN = ["achievements.json", "achievements.md"]
-
 
 def test_every_kept_result_says_where_it_comes_from():
-    assert find_missing_provenance() == TO_MEASURE_AGAIN
+    assert find_missing_provenance() == []
 
 
 def test_there_are_results():
