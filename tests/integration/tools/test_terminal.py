@@ -46,8 +46,8 @@ def _state(process: Path) -> str:
 
 def _is_inside(process: Path, number: int, root: Path) -> bool:
     try:
-        numbers = re.search(r"^NSpid:(.*)$", (process / "status").read_text(), re.MULTILINE)[1].split()
-        return int(numbers[-1]) == number and (process / "cwd").readlink() == root and _state(process) not in "ZX"
+        numbers = re.findall(r"^NSpid:.*?(\d+)$", (process / "status").read_text(), re.MULTILINE)
+        return numbers == [str(number)] and (process / "cwd").readlink() == root and _state(process) not in "ZX"
     except OSError:
         return False
 
