@@ -27,7 +27,7 @@ from sojourn.text.token_count import truncate_to_tokens
 from sojourn.text.tokenizer import is_unspaced, tokenize
 
 SEARCH_SECONDS = 0.5  # then no further query is sent
-MAX_WORDS, HITS_PER_QUERY, MAX_MESSAGES, MAX_SESSIONS = 6, 12, 10, 4
+MAX_WORDS, HITS_PER_QUERY, MAX_MESSAGES, MAX_SESSIONS = 6, 12, 10, 4  # counts
 _MIN_SHARE = 0.5  # weighted share of the request's words that a message must have
 _MIN_SIMILARITY, _MIN_SHARE_IF_SIMILAR = 0.45, 0.2  # the share that is enough at this cosine
 _UNSEEN_WORD_WEIGHT = 0.5  # weight of a word that no session contains: a typo, or another subject

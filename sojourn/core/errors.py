@@ -70,15 +70,6 @@ class SojournError(Exception):
         self.hint = hint
 
 
-class RetryLater(Exception):
-    """Control flow inside the gateway: the message cannot be handled yet. `error` is the reason, for the case that it
-    never can. Not part of the tree: no person sees it."""
-
-    def __init__(self, error: SojournError) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
 class BadInput(SojournError):
     code, exit_code, status = "bad_input", 2, 400
 

@@ -17,7 +17,6 @@ from sojourn.core.errors import (
     NotDriving,
     NotFound,
     PlatformFailed,
-    RetryLater,
     SojournError,
 )
 from sojourn.core.sessions import SessionId, TurnId
@@ -27,6 +26,7 @@ from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.handoff_worker import HandoffWorker
 from sojourn.gateway.payloads import InboundPayload, ReplyTarget, decode_inbound
 from sojourn.gateway.render import parse_choice, problem_text
+from sojourn.gateway.row_worker import RetryLater
 from sojourn.gateway.turn_runner import ChatTurnState, TurnRunner
 from sojourn.gateway.watchers import find_watched
 from sojourn.ports.gateway_store import Incoming

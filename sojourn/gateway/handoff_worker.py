@@ -12,7 +12,7 @@ import asyncio
 import logging
 from contextlib import aclosing, suppress
 
-from sojourn.core.errors import Conflict, LeaseLost, NotFound, PlatformDown, RetryLater, SojournError, StoreUnavailable
+from sojourn.core.errors import Conflict, LeaseLost, NotFound, PlatformDown, SojournError, StoreUnavailable
 from sojourn.core.handoff import LOCAL_SURFACES, Handoff, HandoffId
 from sojourn.core.sessions import Session
 from sojourn.gateway.asyncio_tasks import cancel_tasks
@@ -22,7 +22,7 @@ from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.handoff_claim import ClaimedHandoff
 from sojourn.gateway.handoff_target import HandoffTarget
 from sojourn.gateway.payloads import InboundPayload, decode_outbound, encode_payload
-from sojourn.gateway.row_worker import RowWorker
+from sojourn.gateway.row_worker import RetryLater, RowWorker
 from sojourn.gateway.turn_runner import TurnRunner
 from sojourn.ports.gateway_store import Incoming, Outgoing
 from sojourn.ports.service import Caller, TurnRequest

@@ -11,14 +11,14 @@ import time
 from contextlib import suppress
 
 from sojourn.chat_commands import parse_command
-from sojourn.core.errors import Conflict, LeaseLost, NotFound, RetryLater, SojournError, StoreUnavailable
+from sojourn.core.errors import Conflict, LeaseLost, NotFound, SojournError, StoreUnavailable
 from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.dispatch import ActiveConversation, MessageDispatcher
 from sojourn.gateway.payloads import decode_inbound, encode_payload, payload_from_inbound
 from sojourn.gateway.render import problem_text
-from sojourn.gateway.row_worker import RowWorker
+from sojourn.gateway.row_worker import RetryLater, RowWorker
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.platform import Inbound
 

@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 from contextlib import aclosing
 from typing import Any
 
-from sojourn.core.errors import StoreUnavailable
+from sojourn.core.errors import SojournError, StoreUnavailable
 from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.context import GatewayContext
 from sojourn.ports.gateway_store import Topic
@@ -17,6 +17,15 @@ from sojourn.ports.gateway_store import Topic
 _STORE_RETRY_SECONDS = 1.0
 
 logger = logging.getLogger(__name__)
+
+
+class RetryLater(Exception):
+    """A message cannot be handled yet. `error` is the reason, for the case that it
+    never can. No person sees it."""
+
+    def __init__(self, error: SojournError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 class RowWorker(ABC):

@@ -30,7 +30,7 @@ _LIMITS = {
     "address_bytes": resource.RLIMIT_AS,
 }
 _KEPT_CAPABILITIES = 1 << 0 | 1 << 1 | 1 << 3  # chown, override of permissions, change of others' files: all by path
-_LAST_CAPABILITY = 63
+_LAST_CAPABILITY = 63  # the highest number a capability can have
 _PR_CAPBSET_DROP = 24  # an option number of prctl
 _CAPABILITY_VERSION = 0x20080522
 _REFUSED_EXIT_CODE = 126

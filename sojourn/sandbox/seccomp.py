@@ -18,7 +18,7 @@ _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24  # offsets in struct secc
 _X32_BIT = 0x40000000  # numbers of the x32 interface begin here
 _NEW_NAMESPACE_FLAGS = 0x7E020080  # of clone: every CLONE_NEW… flag
 _TYPE_INTO_TERMINAL = 0x5412  # TIOCSTI, an ioctl
-_AF_INET, _AF_INET6, _AF_NETLINK = 2, 10, 16
+_AF_INET, _AF_INET6, _AF_NETLINK = 2, 10, 16  # families of sockets
 _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 # Each line: the name, its number on x86_64, its number on aarch64 (- where there is none).
