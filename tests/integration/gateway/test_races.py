@@ -66,10 +66,11 @@ async def test_race_02_a_crash_at_any_step_is_resumed(home, store, moment):
         assert (done.state, done.error) == ("completed", "")
         assert len(at.network.threads_opened) == 1
         await at.quiet()
-        texts = at.network.texts(
-            "42", done.thread_id
-        )  # one that left just before the crash may come again, and says so
-        assert len([text for text in texts if not text.startswith(DUPLICATE_MARK)]) == 1
+        texts = at.network.texts("42", done.thread_id)
+        marked = [text for text in texts if text.startswith(DUPLICATE_MARK)]  # it may have left just before the crash
+        assert texts
+        assert len(marked) <= 1
+        assert len(texts) - len(marked) <= 1
         assert (await store.get(session.id)).driver == "fake"
 
 
