@@ -97,14 +97,33 @@ def test_an_answer_streams_in_and_a_tool_is_one_line_after_one_key(model, tmp_pa
     person = Chatter()
     person.sees("/help", 60)
     person.says("please write a note")
-    person.sees("[o]nce", 60)
-    person.types("o")
+    person.sees("[y]es", 60)
+    person.types("y")
     person.sees("written", 60)
     person.sees("tokens", 60)
     assert person.quits() == 0
     assert "▸ write_file" in person.text
     assert "Saved as" in person.text
     assert (tmp_path / "note.txt").read_text() == "hi"
+
+
+def test_no_stray_key_grants_anything_lasting(model, tmp_path, monkeypatch):
+    """A sentence that begins with "a" or "s" is a sentence; `always` is typed, explained and typed again."""
+    monkeypatch.chdir(tmp_path)
+    model.play([Call("write_file", {"path": "note.txt", "content": "hi"})], [Say("Not written.")], [Say("Noted.")])
+    person = Chatter()
+    person.sees("/help", 60)
+    person.says("please write a note")
+    person.sees("[y]es", 60)
+    person.says("also think about the title")
+    person.says("always")
+    person.sees("confirm", 60)
+    assert not (tmp_path / "note.txt").exists()
+    person.types("n")
+    person.sees("Not written", 60)
+    person.sees("tokens", 60)
+    assert person.quits() == 0
+    assert not (tmp_path / "note.txt").exists()
 
 
 def test_ctrl_c_stops_the_turn_and_not_the_program(model):

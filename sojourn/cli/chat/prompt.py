@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ from sojourn.ports.service import Caller, Service, TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.text.formatting import format_duration, one_line
 
+_ANSWER_KEYS = {"y": "once", "o": "once", "n": "deny", "d": "deny", "escape": "deny"}  # one key grants nothing lasting
+_LASTING = ("session", "always")  # answers that are typed as words
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _RESERVED_LINES = 6  # of the screen that the unfinished part of an answer leaves free
 
@@ -95,6 +97,7 @@ class ChatPrompt:
         self.completer = ChatCompleter()
         self._history = InMemoryHistory()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._confirmed: object = None  # the question to which `always` was said once
         self._prompt: PromptSession[str] = PromptSession(
             message=self._render_prompt,
             bottom_toolbar=self._render_toolbar,
@@ -127,9 +130,23 @@ class ChatPrompt:
             if self.chat.is_busy:
                 self.output.refresh()
 
+    async def _answer_in_words(self, choice: str, question: Mapping[str, Any]) -> None:
+        """Answers a question with a whole word. A lasting yes is said twice: the first time its scope is explained."""
+        if choice == "always" and self._confirmed != question.get("question"):
+            self._confirmed = question.get("question")
+            self.chat.print_note(
+                f"This allows {question.get('tool')} inside the sandbox in every session from now on. "
+                "Type always again to confirm, or n."
+            )
+            return
+        await self.chat.answer(choice)
+
     async def handle_line(self, line: str) -> None:
-        """Runs a slash command, steers the running turn, or sends a message."""
+        """Answers a question, runs a slash command, steers the running turn, or sends a message."""
+        question = self.chat.renderer.question
         try:
+            if question is not None and line.lower() in question.get("choices", ()):
+                return await self._answer_in_words(line.lower(), question)
             command = ("help", "") if line == "/" else parse_command(line)
             if command is not None:
                 await run_slash_command(self.chat, *command)
@@ -152,8 +169,9 @@ class ChatPrompt:
         if tail := self.chat.renderer.tail:
             parts.append(ANSI(self._render_tail(tail)))
         if question := self.chat.renderer.question:
-            choices = "  ".join(f"[{choice[0]}]{choice[1:]}" for choice in question.get("choices", ()))
-            parts.append([("bold ansiyellow", f"{choices}  ")])
+            lasting = [one for one in question.get("choices", ()) if one in _LASTING]
+            more = f"  or type {' or '.join(lasting)}" if lasting else ""
+            parts.append([("bold ansiyellow", f"[y]es, once  [n]o{more}  ")])
         parts.append([("ansicyan bold", "❯ ")])
         return merge_formatted_text(parts)
 
@@ -205,14 +223,11 @@ class ChatPrompt:
         def _(event: KeyPressEvent) -> None:
             self._start_task(self.chat.rerun_without_template)
 
-        for letter in "osad":
+        for key, choice in _ANSWER_KEYS.items():
 
-            @keys.add(letter, filter=is_asked)
-            def _(event: KeyPressEvent, letter: str = letter) -> None:
-                choices = (self.chat.renderer.question or {}).get("choices", ())
-                chosen = next((one for one in choices if str(one).startswith(letter)), None)
-                if chosen is not None:
-                    self._start_task(lambda: self.chat.answer(str(chosen)))
+            @keys.add(key, filter=is_asked, eager=True)
+            def _(event: KeyPressEvent, choice: str = choice) -> None:
+                self._start_task(lambda: self.chat.answer(choice))
 
         return keys
 
