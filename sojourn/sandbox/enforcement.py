@@ -117,7 +117,7 @@ def _bubblewrap(policy: SandboxPolicy, *, own_proc: bool) -> list[str]:
     argv += ["--proc", "/proc"] if own_proc else []
     if policy.temporary is not None:
         argv += ["--bind", str(policy.temporary), "/tmp"]
-    for folder in policy.read:
+    for folder in (*policy.read, Path(_ROOT)):  # the launcher itself may lie below a replaced folder
         if any(folder.is_relative_to(one) for one in _REPLACED):
             argv += ["--ro-bind-try", str(folder), str(folder)]
     for folder in policy.write:
