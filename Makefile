@@ -20,21 +20,21 @@ run: ## set up what is missing and start Sojourn
 
 test: check web ## check, then every test but the soak
 	@scripts/need chromium chromium --version || echo "test: without Chromium the pages are left out" >&2
-	@scripts/need bubblewrap bwrap --version
+	@scripts/need bubblewrap bwrap --version || echo "without bubblewrap the sandbox is not complete" >&2
 	$(PYTEST) $(PARALLEL) --hypothesis-profile=ci tests $(ARGS)
 
 unit: venv ## the quick tests, well under half a minute
 	$(PYTEST) -n 2 --dist worksteal -p no:schemathesis tests/unit $(ARGS)
 
 integration: venv ## whole packages with their neighbours, in one process
-	@scripts/need bubblewrap bwrap --version
+	@scripts/need bubblewrap bwrap --version || echo "without bubblewrap the sandbox is not complete" >&2
 	$(PYTEST) $(PARALLEL) tests/integration $(ARGS)
 
 contracts: venv ## one suite per port, on every implementation
 	$(PYTEST) $(PARALLEL) tests/contracts $(ARGS)
 
 e2e: venv ## the installed program, started, killed and starved
-	@scripts/need bubblewrap bwrap --version
+	@scripts/need bubblewrap bwrap --version || echo "without bubblewrap the sandbox is not complete" >&2
 	$(PYTEST) $(PARALLEL) tests/e2e $(ARGS)
 
 docs: venv ## what the documentation promises, its examples included
