@@ -185,7 +185,7 @@ def test_the_card_to_share_is_a_picture_of_the_right_size(counted):
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     assert (int.from_bytes(data[16:20]), int.from_bytes(data[20:24])) == (1200, 630)
     page.keyboard.press("Escape")
-    assert page.locator("dialog").count() == 0
+    page.locator("dialog").wait_for(state="detached")
 
 
 def test_receipts_show_the_messages_that_counted(chromium, home):
