@@ -129,6 +129,8 @@ def _bubblewrap(policy: SandboxPolicy, *, own_proc: bool) -> list[str]:
 
 
 def _cover(place: Path) -> Iterator[str]:
+    if place.is_symlink():
+        return  # what it leads to is hidden too
     if place.is_dir():
         yield from ("--tmpfs", str(place), "--remount-ro", str(place))
     elif place.exists():

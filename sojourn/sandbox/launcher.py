@@ -27,7 +27,6 @@ _LIMITS = {
     "file_bytes": resource.RLIMIT_FSIZE,
     "open_files": resource.RLIMIT_NOFILE,
     "cpu_seconds": resource.RLIMIT_CPU,
-    "address_bytes": resource.RLIMIT_AS,
 }
 _KEPT_CAPABILITIES = 1 << 0 | 1 << 1 | 1 << 3  # chown, override of permissions, change of others' files: all by path
 _LAST_CAPABILITY = 63  # the highest number a capability can have

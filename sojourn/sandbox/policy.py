@@ -52,10 +52,9 @@ MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxLimits:
-    """Limits of a program and everything it starts; 0 sets none."""
+    """Limits of each process of a program; 0 sets none."""
 
     processes: int = 512
-    memory_mib: int = 4096  # of the whole tree
     file_mib: int = 2048  # of the largest file it may write
     open_files: int = 4096
     cpu_seconds: int = 0
@@ -89,7 +88,8 @@ def build_policy(
     It reads the workspace, the system and tool caches; it writes the workspace, `temporary` and `more_write`. Our own
     home and places that hold secrets stay hidden, except for a workspace that lies inside our home.
     """
-    hidden = [sojourn_home, *(user_home / name for name in _SECRET_PLACES)]
+    named = [sojourn_home, *(user_home / name for name in _SECRET_PLACES)]
+    hidden = dict.fromkeys([*named, *(one.resolve() for one in named)])  # a place may be a link to where the keys are
     granted = [workspace, temporary, *more_read, *more_write]
     return SandboxPolicy(
         read=tuple(dict.fromkeys([*_list_system(), *(user_home / name for name in _TOOL_FOLDERS), *more_read])),
@@ -121,7 +121,8 @@ def split_around(folder: Path, hidden: tuple[Path, ...]) -> Iterator[Path]:
     if folder in inside:
         return
     for child in sorted(folder.iterdir()):
-        yield from split_around(child, hidden)
+        if not child.is_symlink():  # a rule for a link would grant what it leads to
+            yield from split_around(child, hidden)
 
 
 def writable_devices() -> tuple[Path, ...]:

@@ -209,6 +209,24 @@ async def test_secrets_inside_a_workspace_stay_hidden(mechanism, outside, folder
     assert (home / ".ssh/id_ed25519").read_text() == (home / ".sojourn/state.db").read_text() == f"{SECRET}\n"
 
 
+@pytest.mark.parametrize("mechanism", ["bubblewrap", "landlock"])
+async def test_secrets_behind_links_stay_hidden(mechanism, folder):
+    """Keys are often links into a folder of dotfiles, and people make links to their keys."""
+    home, temporary = folder / "home", folder / "temporary"
+    (home / "dotfiles" / "ssh").mkdir(parents=True)
+    temporary.mkdir()
+    (home / "dotfiles" / "ssh" / "id").write_text(SECRET)
+    (home / "dotfiles" / "notes").write_text("open")
+    (home / ".ssh").symlink_to(home / "dotfiles" / "ssh")
+    (home / "keys").symlink_to(home / ".ssh")
+    policy = build_policy(home, temporary, sojourn_home=home / ".sojourn", user_home=home)
+    line = f"cat {home}/dotfiles/notes; cat {home}/.ssh/id {home}/keys/id {home}/dotfiles/ssh/id; rm -rf {home}/keys/*"
+    text, _ = await run(line, policy, support_of(mechanism))
+    assert text.startswith("open")
+    assert SECRET not in text
+    assert (home / "dotfiles" / "ssh" / "id").read_text() == SECRET
+
+
 async def test_a_program_that_cannot_be_confined_is_not_started(outside, folder):
     """The launcher refuses; it never goes on without a restriction."""
     support, policy = support_of("landlock"), policy_for(outside, folder)
