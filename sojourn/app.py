@@ -293,4 +293,4 @@ def _resolve_homes(found: Iterable[FoundHistory]) -> list[FoundHistory]:
 
 def build(flags: Mapping[str, Any] | None = None) -> App:
     """Builds the application of a process that was started with these flags."""
-    return App(config.load(flags))
+    return App(config.follow(flags))

@@ -1,17 +1,26 @@
-"""The one reader of files, environment and flags: flags beat environment beats file beats default."""
+"""The one reader of files, environment and flags: flags beat environment beats file beats default.
+
+`load` reads once; `follow` gives settings that change with config.toml while the process runs.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
+import threading
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Secret, Settings
-from sojourn.settings_table import CHILD_VARIABLES, SETTINGS, SETTINGS_BY_NAME, Setting
+from sojourn.setting_formats import check_format, split_list
+from sojourn.settings_table import CHILD_VARIABLES, NEED_RESTART, SETTINGS, SETTINGS_BY_NAME, Setting
+
+logger = logging.getLogger(__name__)
 
 # Variables that move the homes of other agents, whose histories can be imported.
 _HOME_VARIABLES = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME")
@@ -43,7 +52,7 @@ def load(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] 
         origins[setting.name] = origin
     places = {name: env[name] for name in _HOME_VARIABLES if env.get(name)}
     variables = {name: value for name, value in env.items() if name.startswith("SOJOURN_") and value}
-    seen = {*CHILD_VARIABLES, *(one.strip() for one in str(values["tools.environment"]).split(","))}
+    seen = {*CHILD_VARIABLES, *split_list(values["tools.environment"])}
     for_children = {name: value for name, value in env.items() if name in seen}
     return Settings(
         values=values,
@@ -54,6 +63,75 @@ def load(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] 
         variables=variables,
         for_children=for_children,
     )
+
+
+def follow(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> Settings:
+    """Settings that follow config.toml: every look at a value sees the file as it is now. Those that need a restart
+    keep their first value, and a file with a mistake changes nothing until it is corrected."""
+    live = _LiveSettings(flags, dict(os.environ if environment is None else environment))
+    return replace(
+        live.read(),
+        values=_LiveMapping(live, "values"),
+        origins=_LiveMapping(live, "origins"),
+        plugins=_LiveMapping(live, "plugins"),
+        for_children=_LiveMapping(live, "for_children"),
+    )
+
+
+class _LiveSettings:
+    """The newest settings without a mistake; config.toml is read again when its stamp changes."""
+
+    def __init__(self, flags: Mapping[str, Any] | None, environment: Mapping[str, str]) -> None:
+        self._flags, self._environment, self._lock = flags, environment, threading.Lock()
+        self._first = self._current = load(flags, environment)
+        self._file = self._first.home / "config.toml"
+        self._stamp: tuple[int, ...] | None = None  # the file may have changed since it was read
+
+    def read(self) -> Settings:
+        if self._read_stamp() != self._stamp:
+            with self._lock:
+                stamp = self._read_stamp()
+                if stamp != self._stamp:
+                    self._reload()
+                    self._stamp = stamp
+        return self._current
+
+    def _read_stamp(self) -> tuple[int, ...]:
+        try:
+            status = self._file.stat()
+        except OSError:
+            return ()
+        return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+    def _reload(self) -> None:
+        try:
+            new = load(self._flags, self._environment)
+        except BadConfig as error:
+            logger.warning("a change of the settings is not in force: %s %s", error, error.hint)
+            return
+        kept = {name: self._first[name] for name in NEED_RESTART}
+        origins = {name: self._first.origins[name] for name in NEED_RESTART}
+        self._current = replace(new, values={**new.values, **kept}, origins={**new.origins, **origins})
+
+
+class _LiveMapping(Mapping[str, Any]):
+    """One of the mappings of the settings, as it is now."""
+
+    def __init__(self, live: _LiveSettings, field: str) -> None:
+        self._live, self._field = live, field
+
+    def _now(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = getattr(self._live.read(), self._field)
+        return found
+
+    def __getitem__(self, name: str) -> Any:
+        return self._now()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now())
+
+    def __len__(self) -> int:
+        return len(self._now())
 
 
 def _choose_value(
@@ -121,7 +199,8 @@ def _parse_value(setting: Setting, raw: Any, where: str, user_home: Path) -> Any
         return Secret(raw)
     elif setting.kind == "path":
         return _parse_path(str(raw), user_home)
-    elif isinstance(raw, str):
+    elif isinstance(raw, str) and (not setting.choices or raw in setting.choices):
+        check_format(setting.name, raw)
         return raw
     raise BadConfig(
         f"{where} is {raw!r}, which is not {_describe_kind(setting)}.", hint=f"Example: {setting.default!r}."
@@ -137,6 +216,8 @@ def _describe_kind(setting: Setting) -> str:
         return "a whole number" + _range(setting)
     if setting.kind == "decimal":
         return "a number" + _range(setting)
+    if setting.choices:
+        return f"one of {', '.join(setting.choices)}"
     return {"yes/no": "yes or no", "path": "a path"}.get(setting.kind, "a text")
 
 

@@ -19,6 +19,7 @@ class Setting:
     meaning: str
     limits: tuple[float, float] | None = None  # smallest and largest number allowed
     env: str = ""  # the variable after SOJOURN_, where it is not simply the name
+    choices: tuple[str, ...] = ()  # the words a text may be
 
     @property
     def variable(self) -> str:
@@ -26,7 +27,7 @@ class Setting:
         return f"SOJOURN_{self.env or self.name.upper().replace('.', '_')}"
 
 
-# name | kind | default | smallest..largest | variable after SOJOURN_, where it is not simply the name
+# name | kind | default | smallest..largest, or the words allowed | variable after SOJOURN_, if not the name
 _TABLE = """
 home | path | ~/.sojourn
     The folder that holds everything Sojourn keeps.
@@ -130,7 +131,7 @@ gateway.guests | text
     Who may talk as a guest without pairing, as platform:person, separated by commas.
 gateway.pairing | yes/no | yes
     Give a stranger who writes privately a code that you can allow with `sojourn gateway pair`.
-gateway.when_busy | text | queue
+gateway.when_busy | text | queue | queue, interrupt, steer
     What becomes of words that come while a turn runs: queue, interrupt or steer.
 gateway.streaming | yes/no | yes
     Show a long answer while it is written, where a network can change a message.
@@ -154,20 +155,29 @@ _PARSERS: Mapping[str, Callable[[str], Any]] = {"number": int, "decimal": float,
 
 def _parse(head: str, meaning: str) -> Setting:
     name, kind, default, limits, env = (part.strip() for part in (head + " |" * (4 - head.count("|"))).split("|"))
-    low, _, high = limits.partition("..")
+    low, is_range, high = limits.partition("..")
     return Setting(
         name=name,
         kind=kind,  # type: ignore[arg-type]  # a test reads the table
         default=_PARSERS.get(kind, str)(default),
         meaning=meaning.strip(),
-        limits=(float(low), float(high)) if limits else None,
+        limits=(float(low), float(high)) if is_range else None,
         env=env,
+        choices=() if is_range or not limits else tuple(word.strip() for word in limits.split(",")),
     )
 
 
 _LINES = _TABLE.strip().split("\n")
 SETTINGS = tuple(map(_parse, _LINES[::2], _LINES[1::2]))
 SETTINGS_BY_NAME = {setting.name: setting for setting in SETTINGS}
+# A running server takes over a change of any other setting at once.
+NEED_RESTART = frozenset(
+    """
+    home database_url redact server.host server.port server.token server.heartbeat_seconds server.idle_seconds
+    model.local_file achievements.ttl_seconds memory.notes templates.automatic templates.most templates.result_chars
+    gateway.embedded gateway.platforms gateway.at_once gateway.lease_seconds
+    """.split()  # noqa: SIM905  as below
+)
 # The variables that a tool's command sees. Any other may hold a secret.
 CHILD_VARIABLES = tuple(
     """

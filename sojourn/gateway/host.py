@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import cast
 
-from sojourn.core.errors import BadConfig, NotFound, SojournError
+from sojourn.core.errors import NotFound, SojournError
 from sojourn.core.messages import Json
 from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.connection import PlatformConnection
@@ -35,7 +35,6 @@ _RETENTION_SECONDS = 7 * 86_400.0  # for finished rows of the inbox and the outb
 _CLEANUP_SECONDS = 60.0
 _CLOSE_SECONDS = 3.0
 _RESTART_SECONDS, _MAX_RESTART_SECONDS, _STABLE_SECONDS = 0.5, 30.0, 60.0
-_BUSY_POLICIES = ("queue", "interrupt", "steer")
 _ALWAYS_SERVED = "local"
 
 logger = logging.getLogger(__name__)
@@ -45,9 +44,6 @@ class Gateway:
     """Serves chat networks. `adapters` replaces the adapters that the settings name."""
 
     def __init__(self, app: AppContext, adapters: Sequence[PlatformAdapter] | None = None) -> None:
-        if app.settings["gateway.when_busy"] not in _BUSY_POLICIES:
-            hint = f"Choose one of: {', '.join(_BUSY_POLICIES)}."
-            raise BadConfig(f"gateway.when_busy is {app.settings['gateway.when_busy']!r}.", hint=hint)
         self.id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._context = context = GatewayContext(app, self.id)
         self.adapters, self.problems = (list(adapters), {}) if adapters is not None else build_adapters(app)

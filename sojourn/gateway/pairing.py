@@ -22,7 +22,7 @@ from sojourn.core.sessions import OWNER, Principal
 from sojourn.core.settings import Settings
 from sojourn.ports.platform import PlatformInfo
 from sojourn.ports.store import Record, RecordStore
-from sojourn.service.home_channels import parse_pairs
+from sojourn.setting_formats import parse_pairs
 
 PAIRING = "gateway_pairing"
 _IDENTITY, _MISTAKES = "gateway_identity", "gateway_pairing_mistakes"
@@ -58,19 +58,21 @@ class Identities:
     """Maps senders on chat networks to principals, from the settings and the store."""
 
     def __init__(self, store: RecordStore, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
-        self._store, self._clock = store, clock
-        self._owners = parse_pairs(settings["gateway.owners"], "gateway.owners")
-        self._guests = parse_pairs(settings["gateway.guests"], "gateway.guests")
-        self._is_pairing_enabled = bool(settings["gateway.pairing"])
+        self._store, self._settings, self._clock = store, settings, clock
+
+    def _configured(self, role: str) -> frozenset[tuple[str, str]]:
+        """The `owners` or `guests` of the settings, which may change at any time."""
+        return parse_pairs(self._settings[f"gateway.{role}"], f"gateway.{role}")
 
     async def identify(self, info: PlatformInfo, sender: Sender) -> Identity | None:
         """The identity of a sender; None for a stranger."""
-        if info.system or (info.owner and sender.id == info.owner) or (info.name, sender.id) in self._owners:
+        is_owner = info.system or (info.owner and sender.id == info.owner)
+        if is_owner or (info.name, sender.id) in self._configured("owners"):
             return Identity(principal=OWNER, name=sender.name)
         record = await self._store.get_record(_IDENTITY, _build_key(info.name, sender.id))
         if record is not None:
             return Identity(principal=record.principal, name=str(record.value.get("name") or sender.name))
-        if (info.name, sender.id) in self._guests:
+        if (info.name, sender.id) in self._configured("guests"):
             return Identity(principal=_guest_principal(f"{info.name}-{sender.id}"), name=sender.name)
         return None
 
@@ -79,13 +81,13 @@ class Identities:
         records = await self._store.list_records(_IDENTITY, principal=principal, prefix=quote(info.name) + ":")
         ids = {unquote(record.key.partition(":")[2]) for record in records}
         if principal == OWNER:
-            ids |= {sender for platform, sender in self._owners if platform == info.name}
+            ids |= {sender for platform, sender in self._configured("owners") if platform == info.name}
             ids |= {info.owner} if info.owner else set()
         return Sender(id=ids.pop()) if len(ids) == 1 else None
 
     async def issue_code(self, platform: str, sender: Sender) -> str | None:
         """A new pairing code for a stranger; None if they have to wait, or if pairing is off."""
-        if not self._is_pairing_enabled:
+        if not self._settings["gateway.pairing"]:
             return None
         now, key = self._clock(), _build_key(platform, sender.id)
         record = await self._store.get_record(PAIRING, key)

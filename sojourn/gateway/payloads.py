@@ -49,11 +49,15 @@ class SessionKeys:
     """Builds session keys from places, as the settings say."""
 
     def __init__(self, settings: Settings) -> None:
-        names = ("group_sessions_per_user", "thread_sessions_per_user")
-        self._options = {name: bool(settings[f"gateway.{name}"]) for name in names}
+        self._settings = settings
 
     def key(self, place: Place, sender: Sender | None) -> str:
-        return build_session_key(place, sender, **self._options)
+        return build_session_key(
+            place,
+            sender,
+            group_sessions_per_user=self._settings["gateway.group_sessions_per_user"],
+            thread_sessions_per_user=self._settings["gateway.thread_sessions_per_user"],
+        )
 
     def personal_key(self, place: Place, sender: Sender) -> str:
         """The key of one person's own conversation in a place, whatever the settings say."""

@@ -20,15 +20,12 @@ class CostBook:
     """Records and limits cost. Turns that run in this process count while they run."""
 
     def __init__(self, store: RecordStore, settings: Settings) -> None:
-        self._store = store
-        self._of_session = float(settings["agent.spend_session_usd"])
-        self._of_day = float(settings["agent.spend_day_usd"])
+        self._store, self._settings = store, settings
         self._running: dict[TurnId, float] = {}
 
     async def open_budget(self, session: SessionId, turn: TurnId) -> Callable[[float], None]:
         """A function that takes what the turn has cost so far. It raises SpendingLimit at a limit."""
-        before = await self._sum_cost(session=session) if self._of_session else 0.0
-        today = await self._sum_cost(prefix=f"{_today()}/") if self._of_day else 0.0
+        before, today = await self._sum_cost(session=session), await self._sum_cost(prefix=f"{_today()}/")
         return partial(self._check, turn, before, today)
 
     async def _sum_cost(self, *, session: SessionId | None = None, prefix: str = "") -> float:
@@ -41,7 +38,8 @@ class CostBook:
     def _check(self, turn: TurnId, before: float, today: float, cost: float) -> None:
         self._running[turn] = cost
         of_session, of_day = before + cost, today + sum(self._running.values())
-        for spent, limit, what in ((of_session, self._of_session, "session"), (of_day, self._of_day, "day")):
+        for what, spent in (("session", of_session), ("day", of_day)):
+            limit = float(self._settings[f"agent.spend_{what}_usd"])  # read each time: it may be set during the turn
             if limit and spent >= limit:
                 raise SpendingLimit(
                     f"This {what} has cost {spent:.2f} of the {limit:.2f} US dollars it may.",

@@ -22,7 +22,10 @@ class HandoffRequests:
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store, self._settings = store, settings
-        self._wait_seconds = float(settings["handoff.wait_seconds"])
+
+    @property
+    def _wait_seconds(self) -> float:
+        return float(self._settings["handoff.wait_seconds"])
 
     async def request(self, session: Session, platform: str, *, by: Caller, target: str, wait: bool) -> Handoff:
         """See `HandoffService.hand_off`."""

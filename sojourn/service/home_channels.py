@@ -12,6 +12,7 @@ from sojourn.core.sessions import OWNER, Principal
 from sojourn.core.settings import Settings
 from sojourn.ports.platform import PlatformAdapter
 from sojourn.ports.store import Record, RecordStore
+from sojourn.setting_formats import parse_pairs
 from sojourn.text.codec import decode_value, encode_value
 
 _KIND = "gateway_home"
@@ -29,8 +30,10 @@ class HomeChannels:
     """One per person and network. /sethome beats the setting `gateway.home`, which is the owner's."""
 
     def __init__(self, store: RecordStore, settings: Settings) -> None:
-        self._store = store
-        self._settings = dict(parse_pairs(settings["gateway.home"], "gateway.home"))
+        self._store, self._settings = store, settings
+
+    def _configured(self) -> dict[str, str]:
+        return dict(parse_pairs(self._settings["gateway.home"], "gateway.home"))
 
     async def set(self, place: Place, principal: Principal, by: Sender) -> None:
         value = {"place": encode_value(place), "by": by.id, "name": by.name}
@@ -40,7 +43,7 @@ class HomeChannels:
     async def require(self, platform: str, principal: Principal) -> None:
         """BadInput if this person has no home channel there."""
         saved = await self._store.get_record(_KIND, _key(principal, platform))
-        if saved is None and not (principal == OWNER and platform in self._settings):
+        if saved is None and not (principal == OWNER and platform in self._configured()):
             raise _no_home_channel(platform)
 
     async def find(self, adapter: PlatformAdapter, principal: Principal, target: str = "") -> HomeChannel:
@@ -51,8 +54,8 @@ class HomeChannels:
         saved = await self._store.get_record(_KIND, _key(principal, platform))
         if saved is not None and (place := place_from(saved.value)) is not None:
             return HomeChannel(place, Sender(id=str(saved.value["by"]), name=str(saved.value.get("name", ""))))
-        if principal == OWNER and platform in self._settings:
-            return HomeChannel(adapter.home(self._settings[platform]))
+        if principal == OWNER and (chat := self._configured().get(platform)):
+            return HomeChannel(adapter.home(chat))
         raise _no_home_channel(platform)
 
 
@@ -60,17 +63,6 @@ def place_from(details: Mapping[str, Json]) -> Place | None:
     """Decodes the place stored in the details of a binding or a home channel."""
     raw = details.get("place") if hasattr(details, "get") else None
     return decode_value(Place, raw) if isinstance(raw, dict) else None
-
-
-def parse_pairs(raw: str, setting: str) -> frozenset[tuple[str, str]]:
-    """Parses `platform:id, platform:id`. BadInput names the setting."""
-    found = set[tuple[str, str]]()
-    for word in filter(None, (one.strip() for one in str(raw).split(","))):
-        platform, _, rest = word.partition(":")
-        if not platform or not rest:
-            raise BadInput(f"{setting} has {word!r}.", hint="Write platform:id, for example telegram:42.")
-        found.add((platform, rest))
-    return frozenset(found)
 
 
 def _no_home_channel(platform: str) -> BadInput:

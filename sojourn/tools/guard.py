@@ -18,10 +18,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sojourn.core.errors import BadConfig, BadInput, NotAllowed, SojournError
+from sojourn.core.errors import BadInput, NotAllowed, SojournError
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasStore, PluginContext
 from sojourn.ports.tool import Question, Scope, Tool, ToolResult, Workspace
+from sojourn.setting_formats import OTHERS, parse_policy, split_list
 from sojourn.tool_schema import validate_arguments
 from sojourn.tools.result_limits import limit_result
 
@@ -34,33 +35,19 @@ CHOICES: Mapping[Scope, tuple[str, ...]] = {
     "network": ("once", "session", "deny"),
     "outside": ("once", "deny"),
 }
-OTHERS = ""  # in a policy: all tools that it does not name
-
-
-def parse_policy(raw: str) -> dict[str, str]:
-    """Parses `ask, terminal=deny, write_file=always` to a word for each named tool and for OTHERS. BadConfig."""
-    policy = {OTHERS: "ask"}
-    for one in filter(None, (part.strip() for part in raw.split(","))):
-        name, separator, word = (part.strip() for part in one.rpartition("="))
-        if word.lower() not in ("ask", "always", "deny") or (separator and not name):
-            raise BadConfig(
-                f"tools.approval has {one!r}, which is none of ask, always, deny.",
-                hint='Example: "ask, terminal=deny, write_file=always".',
-            )
-        policy[name or OTHERS] = word.lower()
-    return policy
 
 
 class ToolApprovals:
     """Applies the approval policy and asks the person; a dangerous call is asked about every time."""
 
     def __init__(self, app: HasStore) -> None:
-        self.policy = parse_policy(str(app.settings["tools.approval"]))
+        self._app = app
 
     async def allow(self, tool: Tool, question: Question | None, at: Workspace) -> None:
         """Returns when the call may go on. NotAllowed says why it may not, in words for the model."""
-        word = self.policy.get(tool.name, self.policy[OTHERS])
-        if word == "deny" and (question is not None or tool.effect != "reads" or tool.name in self.policy):
+        policy = parse_policy(self._app.settings["tools.approval"])  # a change is in force at once
+        word = policy.get(tool.name, policy[OTHERS])
+        if word == "deny" and (question is not None or tool.effect != "reads" or tool.name in policy):
             raise NotAllowed(
                 f"The person's settings do not allow {tool.name}.", hint="Do without it, or say what you would do."
             )
@@ -79,7 +66,7 @@ def guard(app: PluginContext, tool: Tool) -> Tool:
     """Returns the tool with a `run` that asks, limits and redacts; a guarded tool is returned as it is."""
     if isinstance(tool.run, GuardedCall):
         return tool
-    named = {one.strip() for one in str(app.settings["tools.guest_tools"]).split(",")}
+    named = split_list(app.settings["tools.guest_tools"])
     return replace(tool, run=GuardedCall(app, tool), asks=None, guests=tool.guests or tool.name in named)
 
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from sojourn.config import load
+from sojourn.config import follow, load
 from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Secret
 from sojourn.settings_table import SETTINGS
@@ -152,3 +152,40 @@ def test_an_empty_secret_is_seen_to_be_empty():
     assert not Secret("")
     assert repr(Secret("")) == "''"
     assert Secret("a") == "a"
+
+
+@pytest.fixture
+def followed(home):
+    """Writes config.toml and gives settings that follow it."""
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "config.toml").write_text("[tools]\napproval = 'always'\n[server]\nport = 1111\n")
+    settings = follow(environment={"HOME": str(home.parent), "SOJOURN_HOME": str(home), "MY_VARIABLE": "x"})
+    return home / "config.toml", settings
+
+
+def test_a_changed_file_is_in_force_at_the_next_look(followed):
+    file, settings = followed
+    assert (settings["tools.approval"], settings["tools.seconds"]) == ("always", 120)
+    file.write_text("[tools]\napproval = 'deny'\nenvironment = 'MY_VARIABLE'\n[plugins.one]\nkey = 2\n")
+    assert (settings["tools.approval"], settings.origins["tools.approval"]) == ("deny", "file")
+    assert settings.for_children["MY_VARIABLE"] == "x"
+    assert settings.plugins == {"one": {"key": 2}}
+    file.unlink()
+    assert (settings["tools.approval"], settings.origins["tools.approval"]) == ("ask", "default")
+    assert dict(settings.plugins) == {}
+
+
+def test_settings_that_need_a_restart_keep_their_first_value(followed):
+    file, settings = followed
+    file.write_text("redact = false\n[server]\nport = 2222\n")
+    assert (settings["server.port"], settings.origins["server.port"], settings["redact"]) == (1111, "file", True)
+
+
+def test_a_mistake_in_the_file_changes_nothing_and_is_said_once(followed, caplog):
+    file, settings = followed
+    file.write_text("[tools]\napproval = 'dney'\nseconds = 5\n")
+    assert [(settings["tools.approval"], settings["tools.seconds"]) for _ in range(3)] == [("always", 120)] * 3
+    assert len(caplog.records) == 1
+    assert "dney" in caplog.text
+    file.write_text("[tools]\napproval = 'deny'\nseconds = 5\n")
+    assert (settings["tools.approval"], settings["tools.seconds"]) == ("deny", 5)

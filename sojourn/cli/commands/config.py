@@ -14,10 +14,15 @@ from sojourn.cli.context import CommandContext, emit, with_context
 from sojourn.cli.options import JsonGroup
 from sojourn.core.errors import BadConfig, BadInput, SojournError
 from sojourn.core.settings import Secret, Settings
-from sojourn.settings_table import SETTINGS, SETTINGS_BY_NAME, Setting
+from sojourn.ports.plugin import parts_by_name
+from sojourn.server_file import read_server_file
+from sojourn.setting_formats import parse_policy, split_list
+from sojourn.settings_table import NEED_RESTART, SETTINGS, SETTINGS_BY_NAME, Setting
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from sojourn.ports.app import AppContext
 
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
@@ -95,7 +100,11 @@ def config_file_of(context: CommandContext) -> Path:
 @click.argument("value")
 @with_context
 def change(context: CommandContext, key: str, value: str) -> None:
-    """Write a setting into config.toml; everything else in the file stays as it is."""
+    """Write a setting into config.toml; everything else in the file stays as it is.
+
+    A running server follows at once; for the few settings that it reads only at its start, this says so.
+    """
+    _check_names(context.app, key, value)
     file = config_file_of(context)
     before = file.read_text("utf-8") if file.exists() else None
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -110,7 +119,29 @@ def change(context: CommandContext, key: str, value: str) -> None:
         raise
     now = {"name": key, "value": to_json_value(settings[key]), "origin": settings.origins[key]}
     note = "" if now["origin"] == "file" else f" The {now['origin']} overrides it for now."
+    if key in NEED_RESTART and read_server_file(settings.home):
+        note += " The running server takes it over when it is started again: `sojourn stop`, then `sojourn serve`."
     context.say(f"{key} is {now['value']} in {file}.{note}", now)
+
+
+def _check_names(app: AppContext, key: str, value: str) -> None:
+    """BadInput if a list of tools or networks, or the runtime, has a name that nothing bears: it would do nothing."""
+    if key in ("tools.approval", "tools.guest_tools"):
+        names = parse_policy(value) if key == "tools.approval" else split_list(value)
+        known = [tool.name for tool in app.tools()] if any(names) else []
+        unknown = [one for one in names if one and one not in known and not one.startswith("mcp_")]
+    elif key == "gateway.platforms":
+        known = sorted({name for plugin in app.plugins() for name in parts_by_name(plugin.platforms)})
+        unknown = [one for one in split_list(value) if one not in known]
+    elif key == "agent.runtime":
+        known = list(app.runtime_names())
+        unknown = [one for one in [value.strip()] if one and one not in known]
+    else:
+        return
+    if unknown:
+        raise BadInput(
+            f"{key}: there is no {unknown[0]!r}, so nothing was changed.", hint=f"There are: {', '.join(known)}."
+        )
 
 
 def _write_private(file: Path, text: str) -> None:

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from sojourn.core.errors import BadInput, NotAllowed, NotFound
+from sojourn.core.errors import NotAllowed, NotFound
 from sojourn.core.places import Sender
 from sojourn.core.sessions import OWNER
 from sojourn.gateway.pairing import (
@@ -52,10 +52,12 @@ async def test_lists_in_the_settings_say_who_is_who(store, home):
     assert await people.identify(PlatformInfo(name="x", label="X"), ANN) is None
 
 
-async def test_a_list_that_cannot_be_read_says_what_is_expected(store, home):
-    with pytest.raises(BadInput, match=r"gateway\.owners") as told:
-        Identities(store, make_settings(home, gateway_owners="42"))
-    assert "telegram:42" in told.value.hint
+async def test_a_guest_who_is_taken_off_the_list_is_a_stranger_at_once(store, home):
+    settings = make_settings(home, gateway_guests="fake:4:3")
+    people = Identities(store, settings)
+    assert await people.identify(INFO, BEN)
+    settings.values["gateway.guests"] = ""
+    assert await people.identify(INFO, BEN) is None
 
 
 async def test_a_code_has_eight_clear_characters_and_is_kept_hashed(people, store):

@@ -2,9 +2,12 @@
 
 import pytest
 
-from sojourn.core.errors import RuntimeFailed, StoreReadOnly
+from sojourn.core.errors import RuntimeFailed, SpendingLimit, StoreReadOnly
 from sojourn.core.events import Failed
+from sojourn.core.sessions import TurnId
 from sojourn.ports.tool import Question
+from sojourn.service.cost_limits import CostBook
+from sojourn.testing.app import make_settings
 from sojourn.testing.scripted_runtime import Ask, Fail, ReportCost, SayText, ScriptedRuntime
 from sojourn.testing.service_steps import ended, join_chunks, of, opened, stages, talk
 
@@ -52,6 +55,18 @@ async def test_without_a_limit_nothing_is_refused_but_everything_is_booked(serve
     kept = await service.get(session)
     assert (kept.input_tokens, kept.output_tokens) == (300, 30)
     assert kept.estimated_cost_usd == pytest.approx(1.2)
+
+
+async def test_a_limit_that_is_set_during_a_turn_counts_what_was_spent_before(serve, dear, store, home):
+    session = await opened(serve())
+    for _ in range(2):
+        await talk(serve(), session, "work")
+    settings = make_settings(home)
+    may_spend = await CostBook(store, settings).open_budget(session, TurnId("t"))
+    may_spend(0.1)
+    settings.values["agent.spend_session_usd"] = 0.5
+    with pytest.raises(SpendingLimit, match=r"0\.90 of the 0\.50"):
+        may_spend(0.1)
 
 
 async def test_what_costs_nothing_is_not_limited(serve, runtime):
