@@ -175,7 +175,7 @@ NEED_RESTART = frozenset(
     """
     home database_url redact server.host server.port server.token server.heartbeat_seconds server.idle_seconds
     model.local_file achievements.ttl_seconds memory.notes templates.automatic templates.most templates.result_chars
-    gateway.embedded gateway.platforms gateway.at_once gateway.lease_seconds
+    gateway.embedded gateway.at_once gateway.lease_seconds
     """.split()  # noqa: SIM905  as below
 )
 # The variables that a tool's command sees. Any other may hold a secret.

@@ -11,12 +11,13 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from typing import cast
+from functools import partial
 
-from sojourn.core.errors import NotFound, SojournError
+from sojourn.core.errors import SojournError
 from sojourn.core.messages import Json
 from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.connection import PlatformConnection
+from sojourn.gateway.connections import PlatformConnections
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.dispatch import MessageDispatcher
 from sojourn.gateway.handoff_worker import HandoffWorker
@@ -24,18 +25,15 @@ from sojourn.gateway.inbox_worker import InboxWorker
 from sojourn.gateway.outbox_worker import OutboxWorker
 from sojourn.gateway.turn_runner import TurnRunner
 from sojourn.gateway.watchers import SessionWatchers
-from sojourn.ports.app import AppContext, HasSettings, PluginAccess
+from sojourn.ports.app import AppContext
 from sojourn.ports.gateway_store import ConnectionHealth, Heartbeat
 from sojourn.ports.platform import PlatformAdapter
-from sojourn.ports.plugin import Part, parts_by_name
 
 HEARTBEAT_SECONDS = 5.0
 _MISSED_BEATS = 3  # heartbeats that may be missed before others consider a gateway dead
 _RETENTION_SECONDS = 7 * 86_400.0  # for finished rows of the inbox and the outbox
 _CLEANUP_SECONDS = 60.0
-_CLOSE_SECONDS = 3.0
 _RESTART_SECONDS, _MAX_RESTART_SECONDS, _STABLE_SECONDS = 0.5, 30.0, 60.0
-_ALWAYS_SERVED = "local"
 
 logger = logging.getLogger(__name__)
 
@@ -46,24 +44,32 @@ class Gateway:
     def __init__(self, app: AppContext, adapters: Sequence[PlatformAdapter] | None = None) -> None:
         self.id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._context = context = GatewayContext(app, self.id)
-        self.adapters, self.problems = (list(adapters), {}) if adapters is not None else build_adapters(app)
         turn_runner = TurnRunner(context)
         self._handoffs = HandoffWorker(context, turn_runner)
         self._inbox = InboxWorker(context, MessageDispatcher(context, turn_runner, self._handoffs))
         self._outbox = OutboxWorker(context)
         self._watchers = SessionWatchers(context)
         self._changed = asyncio.Event()  # a connection has changed
-        for adapter in self.adapters:
-            connection = PlatformConnection(
-                adapter, app.store, self.id, self._inbox.receive, self._changed, lease_seconds=context.lease_seconds
-            )
-            context.connections[connection.key] = connection
+        connect = partial(
+            PlatformConnection,
+            store=app.store,
+            owner=self.id,
+            receive=self._inbox.receive,
+            changed=self._changed,
+            lease_seconds=context.lease_seconds,
+        )
+        self._platforms = PlatformConnections(app, context.connections, connect, self._supervise, adapters)
         self._started_at = time.time()
         self.ready = asyncio.Event()  # the first heartbeat is stored and every connection was attempted
 
     @property
     def connections(self) -> list[PlatformConnection]:
         return list(self._context.connections.values())
+
+    @property
+    def problems(self) -> dict[str, SojournError]:
+        """Why a configured network is not served, by its name."""
+        return self._platforms.problems
 
     async def run(self) -> None:
         """Runs every part until cancelled. A part that fails is restarted; the others go on."""
@@ -74,7 +80,7 @@ class Gateway:
             ("hand-offs", self._handoffs.run),
             ("watchers", self._watchers.run),
             ("cleanup", self._clean_up),
-            *((f"connection {connection.key}", connection.run) for connection in self.connections),
+            ("connections", self._platforms.run),
         ]
         tasks = [asyncio.create_task(self._supervise(name, run), name=f"gateway {name}") for name, run in parts]
         try:
@@ -97,10 +103,6 @@ class Gateway:
             await asyncio.sleep(pause)
 
     async def _close(self) -> None:
-        for adapter in self.adapters:
-            with suppress(SojournError, TimeoutError):
-                async with asyncio.timeout(_CLOSE_SECONDS):
-                    await adapter.close()
         with suppress(SojournError):
             await self._context.store.retire_gateway(self.id)
 
@@ -149,43 +151,3 @@ def _progress_to_json(row: ConnectionHealth | None) -> dict[str, Json]:
     if row is None:
         return {"waiting": 0, "pending": 0}
     return {name: value for name, value in asdict(row).items() if name not in ("platform", "account")}
-
-
-def list_configured(app: PluginAccess) -> list[str]:
-    """The platforms to serve: those of `gateway.platforms`, else `local` and every configured one. NotFound."""
-    available = _list_platforms(app)
-    names = [name.strip() for name in str(app.settings["gateway.platforms"]).split(",") if name.strip()]
-    for name in names:
-        if name not in available:
-            raise NotFound(f'There is no platform "{name}".', hint=f"Choose from: {', '.join(sorted(available))}.")
-    return names or [
-        name for name, (plugin, _) in available.items() if name == _ALWAYS_SERVED or _is_configured(app, plugin)
-    ]
-
-
-def _list_platforms(app: PluginAccess) -> dict[str, tuple[str, Part]]:
-    """Every available platform: the name of its plugin, and the factory of its adapter."""
-    platforms: dict[str, tuple[str, Part]] = {}
-    for plugin in app.plugins():
-        for name, part in parts_by_name(plugin.platforms).items():
-            platforms.setdefault(name, (plugin.name, part))
-    return platforms
-
-
-def _is_configured(app: HasSettings, plugin: str) -> bool:
-    prefix = f"SOJOURN_{plugin}_".upper().replace("-", "_")
-    return plugin in app.settings.plugins or any(name.startswith(prefix) for name in app.settings.variables)
-
-
-def build_adapters(app: AppContext) -> tuple[list[PlatformAdapter], dict[str, SojournError]]:
-    """Builds the configured adapters, and gives the error of each one whose configuration is wrong."""
-    adapters, problems = list[PlatformAdapter](), dict[str, SojournError]()
-    available = _list_platforms(app)
-    for name in list_configured(app):
-        try:
-            build = cast(Callable[[AppContext], PlatformAdapter], app.load(available[name][1]))
-            adapters.append(build(app))
-        except SojournError as error:
-            logger.warning("%s cannot be served: %s %s", name, error, error.hint)
-            problems[name] = error
-    return adapters, problems

@@ -2,7 +2,8 @@
 
 import asyncio
 
-from sojourn.gateway.host import Gateway, list_configured
+from sojourn.gateway.connections import list_configured
+from sojourn.gateway.host import Gateway
 from tests.docs.examples import example_app, run_contract
 
 PAGE = "add-a-platform.md"

@@ -138,7 +138,7 @@ async def test_words_can_steer(home, store):
         at.network.say("42", "slow")
         await at.until(lambda: at.runtime.seen)
         at.network.say("42", "greener please")
-        await at.rows("running", 2)
+        await at.steered()
         at.runtime.gate("go").open()
         assert await at.texts("42", 1) == ["greener please"]
         await at.quiet()

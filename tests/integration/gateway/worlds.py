@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+from sojourn.core.events import Progress
 from sojourn.core.handoff import Handoff
 from sojourn.core.sessions import Session
 from sojourn.gateway.host import Gateway
@@ -103,6 +104,16 @@ class World:
             while len(found := await self.store.incoming(states=(state,))) < count:
                 await asyncio.sleep(0.01)
         return found
+
+    async def steered(self) -> None:
+        """Until the running turn has got words in its way."""
+        async with asyncio.timeout(8):
+            while not any(
+                one.item.detail.get("steer")
+                for one in [kept async for kept in self.store.read(self.runtime.seen[-1].session.id)]
+                if isinstance(one.item, Progress) and one.item.stage == "running"
+            ):
+                await asyncio.sleep(0.01)
 
     async def quiet(self) -> None:
         """Until nothing is under way any more."""
