@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
 
 from sojourn.cli.command_table import PRINT_SETTINGS
 from sojourn.cli.context import CommandContext, emit, with_context
 from sojourn.cli.options import JsonGroup
-from sojourn.core.errors import BadConfig, BadInput, SojournError
+from sojourn.config_file import FILE_NAME, change_file, set_value
+from sojourn.core.errors import BadInput
 from sojourn.core.settings import Secret, Settings
 from sojourn.ports.plugin import parts_by_name
 from sojourn.server_file import read_server_file
@@ -92,7 +91,7 @@ def path(context: CommandContext) -> None:
 
 
 def config_file_of(context: CommandContext) -> Path:
-    return context.settings.home / "config.toml"
+    return context.settings.home / FILE_NAME
 
 
 @config.command("set")
@@ -105,18 +104,11 @@ def change(context: CommandContext, key: str, value: str) -> None:
     A running server follows at once; for the few settings that it reads only at its start, this says so.
     """
     _check_names(context.app, key, value)
-    file = config_file_of(context)
-    before = file.read_text("utf-8") if file.exists() else None
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _write_private(file, set_key(before or "", SETTINGS_BY_NAME[key], value))
-    try:
-        settings = context.read_settings(context.flags)
-    except SojournError:
-        if before is None:
-            file.unlink()
-        else:
-            _write_private(file, before)
-        raise
+    file, new = config_file_of(context), _parse_value(SETTINGS_BY_NAME[key], value)
+    change_file(
+        file.parent, lambda document: set_value(document, key, new), lambda: context.read_settings(context.flags)
+    )
+    settings = context.read_settings(context.flags)
     now = {"name": key, "value": to_json_value(settings[key]), "origin": settings.origins[key]}
     note = "" if now["origin"] == "file" else f" The {now['origin']} overrides it for now."
     if key in NEED_RESTART and read_server_file(settings.home):
@@ -142,38 +134,6 @@ def _check_names(app: AppContext, key: str, value: str) -> None:
         raise BadInput(
             f"{key}: there is no {unknown[0]!r}, so nothing was changed.", hint=f"There are: {', '.join(known)}."
         )
-
-
-def _write_private(file: Path, text: str) -> None:
-    """Replaces the file atomically; only its owner may read it, because it may hold secrets."""
-    part = file.with_name(f".{file.name}.part")
-    part.unlink(missing_ok=True)
-    part.touch(mode=0o600)
-    part.write_text(text, "utf-8")
-    part.replace(file)
-
-
-def set_key(text: str, setting: Setting, value: str) -> str:
-    """Sets a key in TOML text and keeps its comments. BadConfig if the text is not TOML or the key is a table."""
-    *tables, key = setting.name.split(".")
-    try:
-        document = tomlkit.parse(text)
-        table: tomlkit.TOMLDocument | tomlkit.items.Table = document
-        for name in tables:
-            if name not in table:
-                table[name] = tomlkit.table()
-            table = table[name]
-        old = table.get(key)
-        table[key] = new = tomlkit.item(_parse_value(setting, value))
-        if isinstance(old, tomlkit.items.Item):
-            new.trivia.comment_ws, new.trivia.comment = old.trivia.comment_ws, old.trivia.comment
-        changed = tomlkit.dumps(document)
-    except (TOMLKitError, TypeError, AttributeError, ValueError) as error:
-        raise BadConfig(
-            f"config.toml cannot be changed without breaking it: {error}.",
-            hint=f"Set {setting.name} there by hand: `sojourn config path`.",
-        ) from error
-    return changed if changed.endswith("\n") else changed + "\n"
 
 
 def _parse_value(setting: Setting, value: str) -> str | int | bool:

@@ -1,9 +1,10 @@
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
-from sojourn.cli.commands.config import set_key
-from sojourn.settings_table import SETTINGS_BY_NAME
+from sojourn.config_file import change_file, set_value
 
 
 def values(sojourn):
@@ -95,13 +96,33 @@ port = 1
         ("server.token", 'a"b', 'host = "a # b"', 'host = "a # b"\ntoken = "a\\"b"'),
     ],
 )
-def test_only_that_line_changes(key, value, old, new):
-    assert set_key(FILE, SETTINGS_BY_NAME[key], value) == FILE.replace(old, new, 1)
+def test_only_that_line_changes(sojourn, home, key, value, old, new):
+    home.mkdir()
+    (home / "config.toml").write_text(FILE)
+    sojourn("config", "set", key, value)
+    assert (home / "config.toml").read_text() == FILE.replace(old, new, 1)
 
 
-def test_a_table_that_is_not_there_is_added():
-    assert set_key("redact = true\n", SETTINGS_BY_NAME["server.port"], "1") == "redact = true\n\n[server]\nport = 1\n"
-    assert set_key("", SETTINGS_BY_NAME["redact"], "1") == "redact = true\n"
+def test_a_table_that_is_not_there_is_added(sojourn, home):
+    sojourn("config", "set", "redact", "1")
+    assert (home / "config.toml").read_text() == "redact = true\n"
+    sojourn("config", "set", "server.port", "1")
+    assert (home / "config.toml").read_text() == "redact = true\n\n[server]\nport = 1\n"
+
+
+def test_changes_at_the_same_moment_are_all_kept(home):
+    keys = {"tools.seconds": 7, "tools.most": 700, "model.steps": 9, "model.retries": 3, "skills.shortlist": 2}
+    with ThreadPoolExecutor() as pool:
+        for done in [
+            pool.submit(change_file, home, partial(set_value, name=name, value=value), lambda: None)
+            for name, value in keys.items()
+            for _ in range(20)
+        ]:
+            done.result()
+    written = tomllib.loads((home / "config.toml").read_text())
+    assert {f"{table}.{key}": value for table, found in written.items() for key, value in found.items()} == keys
+    assert [one.name for one in home.iterdir() if "part" in one.name] == []
+    assert (home / "config.toml").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_secret_that_is_not_set_is_an_empty_text_for_scripts(sojourn):
