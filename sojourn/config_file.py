@@ -24,7 +24,7 @@ FILE_NAME = "config.toml"
 Change = Callable[[tomlkit.TOMLDocument], None]
 
 
-def change_file(home: Path, change: Change, check: Callable[[], object]) -> None:
+def change_file(home: Path, change: Change, check: Callable[[], object] = lambda: None) -> None:
     """Applies a change to config.toml and keeps it only if `check`, which reads the new file, raises nothing."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = home / FILE_NAME

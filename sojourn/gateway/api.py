@@ -18,6 +18,14 @@ from sojourn.core.errors import NotFound
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.gateway.host import Gateway
+from sojourn.gateway.network_setup import (
+    add_network,
+    check_network,
+    find_network,
+    list_networks,
+    remove_network,
+    send_test_message,
+)
 from sojourn.gateway.pairing import Identities
 from sojourn.gateway.status import delivery_to_json, handoff_to_json, read_status
 from sojourn.ports.app import AppContext, HasStore
@@ -53,6 +61,15 @@ class PairingBody(BaseModel):
     name: str = Field(default="", max_length=100)
 
 
+class NetworkBody(BaseModel):
+    """Settings of a network, by their names."""
+
+    model_config = ConfigDict(extra="forbid")
+    settings: dict[Annotated[str, Field(max_length=100)], str | int | float | bool | list[str]] = Field(
+        default_factory=dict, max_length=50
+    )
+
+
 def router(app: AppContext) -> APIRouter:
     """All routes; while they are served, the gateway runs too."""
     api = APIRouter(lifespan=_gateway_lifespan(app))
@@ -60,6 +77,7 @@ def router(app: AppContext) -> APIRouter:
     _add_handoff_routes(api, app)
     _add_status_routes(api, app)
     _add_people_routes(api, app)
+    _add_network_routes(api, app)
     return api
 
 
@@ -148,6 +166,32 @@ def _add_people_routes(api: APIRouter, app: AppContext) -> None:
     async def reject(platform: Id, sender: Id) -> dict[str, bool]:
         """Their code becomes invalid, and they get no other one for an hour."""
         return {"removed": await identities().reject(platform, sender)}
+
+
+def _add_network_routes(api: APIRouter, app: AppContext) -> None:
+    @api.get("/networks", summary="Every network, what it needs, and whether it is set up")
+    async def networks() -> list[dict[str, Any]]:
+        """Values are never given back, secret or not."""
+        return [asdict(one) for one in await asyncio.to_thread(list_networks, app)]
+
+    @api.post("/networks/{name}/check", summary="Check credentials without keeping them", responses=_FAULTS)
+    async def check(name: Id, body: NetworkBody) -> dict[str, Any]:
+        profile = await check_network(app, find_network(app, name), body.settings)
+        return {"profile": asdict(profile) if profile else None}
+
+    @api.put("/networks/{name}", summary="Set up a network", responses=_FAULTS)
+    async def add(name: Id, body: NetworkBody) -> dict[str, Any]:
+        """Checks the credentials, keeps them, and serves the network at once."""
+        profile = await add_network(app, find_network(app, name), body.settings)
+        return {"profile": asdict(profile) if profile else None}
+
+    @api.delete("/networks/{name}", status_code=204, summary="Remove a network", responses=_FAULTS)
+    async def remove(name: Id) -> None:
+        remove_network(app, find_network(app, name))
+
+    @api.post("/networks/{name}/test", summary="Send a test message", responses=_FAULTS)
+    async def send_test(name: Id, chat: Annotated[str, Query(max_length=500)] = "") -> dict[str, str]:
+        return {"sent_to": await send_test_message(app, find_network(app, name), chat)}
 
 
 def _read_header(request: Request, name: str) -> str:

@@ -35,9 +35,11 @@ class PlatformConnections:
         connections: dict[AccountKey, PlatformConnection],
         connect: Connect,
         supervise: Supervise,
+        changed: asyncio.Event,
         adapters: Sequence[PlatformAdapter] | None = None,
     ) -> None:
         self._app, self._connections, self._connect, self._supervise = app, connections, connect, supervise
+        self._changed = changed  # set when a connection comes or goes
         self._is_fixed = adapters is not None
         self._configured: dict[str, str] = {}  # the configuration that each network is served with, or failed with
         self._tasks: dict[AccountKey, asyncio.Task[None]] = {}
@@ -99,6 +101,7 @@ class PlatformConnections:
             if task := self._tasks.pop(key, None):
                 await cancel_tasks([task])
             await _close(self._connections.pop(key).adapter)
+        self._changed.set()
 
 
 async def _close(adapter: PlatformAdapter) -> None:

@@ -58,7 +58,9 @@ class Gateway:
             changed=self._changed,
             lease_seconds=context.lease_seconds,
         )
-        self._platforms = PlatformConnections(app, context.connections, connect, self._supervise, adapters)
+        self._platforms = PlatformConnections(
+            app, context.connections, connect, self._supervise, self._changed, adapters
+        )
         self._started_at = time.time()
         self.ready = asyncio.Event()  # the first heartbeat is stored and every connection was attempted
 

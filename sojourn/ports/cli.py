@@ -27,6 +27,10 @@ class CliContext(Protocol):
     def settings(self) -> Settings:
         """The settings of this run, without building the application."""
 
+    @property
+    def is_interactive(self) -> bool:
+        """Whether a person can answer questions: a terminal on both sides and no `--json`."""
+
     def run(self, work: Callable[[AppContext], Coroutine[Any, Any, T]]) -> T:
         """Runs the coroutine `work(app)` to its end, then closes the application."""
 

@@ -90,6 +90,21 @@ class PlatformAdapter(Protocol):
     async def close(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BotProfile:
+    """Whom a credential belongs to, as people see it."""
+
+    name: str
+    address: str = ""  # how people reach it: @name, a link, an e-mail address
+    picture: str = ""  # its address on the web
+
+
+@runtime_checkable
+class CanIdentify(Protocol):
+    async def identify(self) -> BotProfile:
+        """Asks the network whom the credential belongs to, without listening. KeyRefused, PlatformDown."""
+
+
 @runtime_checkable
 class CanThread(Protocol):
     async def create_handoff_thread(self, parent: Place, name: str) -> Place:

@@ -64,6 +64,14 @@ class Plugin:
     settings: type | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """How a person is asked for a setting, as in `token: Annotated[Secret, Prompt("Bot token", "From …")]`."""
+
+    label: str
+    where: str  # a sentence on where to find the answer
+
+
 def parts_by_name(parts: Parts) -> dict[str, Part]:
     """Runtimes or platforms by their names, in the order of the plugin."""
     return dict(parts) if isinstance(parts, Mapping) else {one.name: one for one in parts}

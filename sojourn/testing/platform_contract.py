@@ -22,7 +22,7 @@ import pytest
 
 from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place, build_session_key
-from sojourn.ports.platform import CanThread, PlatformAdapter
+from sojourn.ports.platform import CanIdentify, CanThread, PlatformAdapter
 from sojourn.testing.platform_abilities import PlatformAbilitiesContract
 from sojourn.testing.platform_harness import PICTURE, InboundListener, PlatformHarness, Trial, check_lacks
 from sojourn.testing.platform_steps import a_text, ability, hear_one, key, listening, need, ours
@@ -151,6 +151,21 @@ class PlatformContract(PlatformAbilitiesContract):
         assert not harness.secret or harness.secret not in str(refused.value)
         await ear.close()
         await wrong.close()
+
+    async def test_a_profile_says_whom_the_credential_belongs_to(
+        self, harness: PlatformHarness, adapter: PlatformAdapter
+    ) -> None:
+        if not isinstance(adapter, CanIdentify):
+            pytest.skip("this network cannot say whom a credential belongs to")
+        profile = await adapter.identify()
+        assert profile.name
+        assert not harness.secret or harness.secret not in repr(profile)
+        if "a wrong key" not in harness.lacks:
+            wrong = harness.connect_wrongly()
+            assert isinstance(wrong, CanIdentify)
+            with pytest.raises(KeyRefused):
+                await wrong.identify()
+            await wrong.close()
 
     async def test_closing_is_quick(self, harness: PlatformHarness, adapter: PlatformAdapter) -> None:
         async with listening(harness, adapter):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from sojourn.core.settings import Secret
-from sojourn.ports.plugin import Plugin
+from sojourn.ports.plugin import Plugin, Prompt
 
 NAME = "discord"
 TOKEN_VARIABLE = "SOJOURN_DISCORD_TOKEN"
@@ -15,7 +16,9 @@ TOKEN_VARIABLE = "SOJOURN_DISCORD_TOKEN"
 class DiscordSettings:
     """The bot's token and the address of Discord's API."""
 
-    token: Secret  # of the bot, from the developer portal
+    token: Annotated[
+        Secret, Prompt("Bot token", "At discord.com/developers/applications, your application: Bot, Reset Token.")
+    ]
     base_url: str = "https://discord.com/api/v10"
     answer_seconds: float = 30.0  # timeout of a request
 

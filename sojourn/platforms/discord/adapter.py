@@ -23,7 +23,7 @@ from sojourn.platforms.discord.gateway_client import GatewayClient, current_snow
 from sojourn.platforms.discord.messages import place_from_channel, place_from_name, to_button_press, to_inbound
 from sojourn.platforms.refusals import refusals_as_outage
 from sojourn.ports.app import PluginContext
-from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
+from sojourn.ports.platform import BotProfile, Button, File, Inbound, PlatformInfo, Sent
 
 _MAX_CHARS, _MAX_NAME_CHARS = 2000, 100
 _ARCHIVE_AFTER_MINUTES: Final = 1440  # minutes of silence until a thread is archived
@@ -49,6 +49,13 @@ class Discord:
             if (id := b64decode(first + "=" * (-len(first) % 4), validate=True).decode("ascii")).isdecimal():
                 return id
         return sha256(token.encode()).hexdigest()[:12]
+
+    async def identify(self) -> BotProfile:
+        async with refusals_as_outage(), self._use_client() as client:
+            assert client.user is not None  # logged in
+            return BotProfile(
+                name=client.user.display_name, address=str(client.user), picture=client.user.display_avatar.url
+            )
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with refusals_as_outage(), self._use_client() as client:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Secret
-from sojourn.ports.plugin import Plugin
+from sojourn.ports.plugin import Plugin, Prompt
 
 SECURITY = ("ssl", "starttls", "none")
 
@@ -15,10 +16,12 @@ SECURITY = ("ssl", "starttls", "none")
 class EmailSettings:
     """From [plugins.email] and SOJOURN_EMAIL_…"""
 
-    address: str  # that people write to
-    password: Secret
-    imap_host: str
-    smtp_host: str
+    address: Annotated[str, Prompt("E-mail address", "The mailbox that people write to; use one of its own.")]
+    password: Annotated[
+        Secret, Prompt("Password", "Many providers want an app password: look in the account's security settings.")
+    ]
+    imap_host: Annotated[str, Prompt("IMAP server", "Your provider's help names it, for example imap.example.org.")]
+    smtp_host: Annotated[str, Prompt("SMTP server", "Your provider's help names it, for example smtp.example.org.")]
     user: str = ""  # if it is not the address
     name: str = "Sojourn"  # as people see it in From
     folder: str = "INBOX"

@@ -1,9 +1,10 @@
 """The Home Assistant plugin: events become messages, answers become notifications."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from sojourn.core.settings import Secret
-from sojourn.ports.plugin import Plugin
+from sojourn.ports.plugin import Plugin, Prompt
 
 NAME = "homeassistant"
 
@@ -12,7 +13,10 @@ NAME = "homeassistant"
 class HomeAssistantSettings:
     """From [plugins.homeassistant] and SOJOURN_HOMEASSISTANT_…"""
 
-    token: Secret  # a long-lived access token
+    token: Annotated[
+        Secret,
+        Prompt("Access token", "In Home Assistant: your profile, Security, Long-lived access tokens, Create token."),
+    ]
     url: str = "http://homeassistant.local:8123"
     notify: str = "persistent_notification"  # the notify service for answers to events that name none
     events: tuple[str, ...] = ("sojourn_message",)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from sojourn.core.settings import Secret
-from sojourn.ports.plugin import Plugin
+from sojourn.ports.plugin import Plugin, Prompt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IrcSettings:
     """From [plugins.irc] and SOJOURN_IRC_…"""
 
-    server: str
+    server: Annotated[str, Prompt("Server", "The host name, for example irc.libera.chat.")]
     nick: str = "sojourn"
     port: int = 6697
     tls: bool = True

@@ -19,7 +19,7 @@ from sojourn.platforms.irc import IrcSettings
 from sojourn.platforms.irc.connection import IrcConnection, IrcMessage
 from sojourn.platforms.refusals import check_length
 from sojourn.ports.app import PluginAccess
-from sojourn.ports.platform import Inbound, PlatformInfo, Sent
+from sojourn.ports.platform import BotProfile, Inbound, PlatformInfo, Sent
 
 NAME = "irc"
 _CHANNEL_PREFIXES = ("#", "&", "+", "!")
@@ -48,6 +48,10 @@ class Irc:
             if self._connection is None or not self._connection.is_open:
                 self._connection = await IrcConnection(self._settings).open()
             return self._connection
+
+    async def identify(self) -> BotProfile:
+        connection = await self._connect()
+        return BotProfile(name=connection.nick, address=f"{connection.nick} on {self._settings.server}")
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         connection = await self._connect()

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from sojourn.core.settings import Secret
-from sojourn.ports.plugin import Plugin
+from sojourn.ports.plugin import Plugin, Prompt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixSettings:
     """From [plugins.matrix] and SOJOURN_MATRIX_…"""
 
-    homeserver: str
-    user: str  # @name:server
-    access_token: Secret
+    homeserver: Annotated[str, Prompt("Homeserver", "The address of the server, for example https://matrix.org.")]
+    user: Annotated[
+        str, Prompt("User", "The account that Sojourn uses, for example @sojourn:matrix.org; make one of its own.")
+    ]
+    access_token: Annotated[
+        Secret,
+        Prompt(
+            "Access token", "In Element, signed in as that account: Settings, Help & About, Advanced, Access Token."
+        ),
+    ]
     join: bool = True  # accept invitations; pairing decides who may talk
 
 

@@ -43,7 +43,7 @@ from sojourn.platforms.matrix import MatrixSettings
 from sojourn.platforms.matrix.content import build_relation, build_text_content, is_join, strip_reply_quote
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.ports.app import PluginContext
-from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
+from sojourn.ports.platform import BotProfile, File, Inbound, PlatformInfo, Sent
 
 NAME = "matrix"
 _REPLY_TIMEOUT_SECONDS = 120.0  # of any request
@@ -79,6 +79,12 @@ class Matrix:
         config = AsyncClientConfig(max_limit_exceeded=0, max_timeouts=0, encryption_enabled=False)
         self._client = AsyncClient(self._settings.homeserver.rstrip("/"), self.account, config=config)
         self._client.user_id, self._client.access_token = self.account, self._settings.access_token.reveal()
+
+    async def identify(self) -> BotProfile:
+        async with refusals_as_outage():
+            await self._request(self._client.whoami(), "identify itself")
+            profile = await self._request(self._client.get_profile(self.account), "read its profile")
+            return BotProfile(name=profile.displayname or self.account, address=self.account)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         saved = await self._cursors.load()

@@ -1,9 +1,10 @@
 """The Mattermost plugin: channels, private chats and threads."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from sojourn.core.settings import Secret
-from sojourn.ports.plugin import Plugin
+from sojourn.ports.plugin import Plugin, Prompt
 
 NAME = "mattermost"
 
@@ -12,8 +13,10 @@ NAME = "mattermost"
 class MattermostSettings:
     """From [plugins.mattermost] and SOJOURN_MATTERMOST_…"""
 
-    url: str
-    token: Secret  # of a bot account
+    url: Annotated[str, Prompt("Server", "The address of your Mattermost, for example https://chat.example.org.")]
+    token: Annotated[
+        Secret, Prompt("Bot token", "In Mattermost: Integrations, Bot Accounts, Add Bot Account; copy its token.")
+    ]
 
 
 plugin = Plugin(

@@ -21,7 +21,7 @@ from sojourn.platforms.mattermost import NAME, MattermostSettings
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.rest_client import RestClient
 from sojourn.ports.app import PluginContext
-from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
+from sojourn.ports.platform import BotProfile, File, Inbound, PlatformInfo, Sent
 
 _API = "/api/v4"
 _OVERLAP_MS = 5_000  # posts of several channels may come out of order
@@ -43,6 +43,11 @@ class Mattermost:
         self._kinds: dict[str, PlaceKind] = {}  # of channels
         self._names: dict[str, str] = {}  # of people
         self._own_threads: dict[str, bool] = {}  # thread → whether it is addressed to us
+
+    async def identify(self) -> BotProfile:
+        async with refusals_as_outage():
+            me = await self._get("/users/me")
+            return BotProfile(name=str(me.get("nickname") or me["username"]), address=f"@{me['username']}")
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with refusals_as_outage(), open_socket("Mattermost", f"{self._url}{_API}/websocket") as socket:

@@ -1,9 +1,10 @@
 """The ntfy plugin: one topic is one chat."""
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from sojourn.core.settings import Secret
-from sojourn.ports.plugin import Plugin
+from sojourn.ports.plugin import Plugin, Prompt
 
 NAME = "ntfy"
 
@@ -12,7 +13,7 @@ NAME = "ntfy"
 class NtfySettings:
     """From [plugins.ntfy] and SOJOURN_NTFY_…"""
 
-    topic: str
+    topic: Annotated[str, Prompt("Topic", "Any name that nobody guesses: whoever knows it can read and write there.")]
     server: str = "https://ntfy.sh"
     token: Secret = field(default_factory=Secret)
 

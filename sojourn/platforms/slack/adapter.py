@@ -37,7 +37,7 @@ from sojourn.platforms.slack.messages import (
 )
 from sojourn.platforms.slack.socket import SocketModeConnection
 from sojourn.ports.app import PluginContext
-from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
+from sojourn.ports.platform import BotProfile, Button, File, Inbound, PlatformInfo, Sent
 
 _MAX_NAME_CHARS = 80
 _TYPING_SECONDS = 100.0
@@ -64,6 +64,11 @@ class Slack:
         """The app's id, which is part of its app-level token (xapp-1-A0123-…)."""
         parts = self._settings.app_token.reveal().split("-")
         return parts[2] if len(parts) > 3 else sha256(self._settings.app_token.reveal().encode()).hexdigest()[:12]
+
+    async def identify(self) -> BotProfile:
+        async with refusals_as_outage(), self._use_web() as web:
+            identity = await web.auth_test()
+            return BotProfile(name=str(identity["user"]), address=str(identity["url"]))
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with refusals_as_outage(), self._use_web() as web:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from sojourn.core.settings import Secret
-from sojourn.ports.plugin import Plugin
+from sojourn.ports.plugin import Plugin, Prompt
 
 NAME = "telegram"
 TOKEN_VARIABLE = "SOJOURN_TELEGRAM_TOKEN"
@@ -15,7 +16,9 @@ TOKEN_VARIABLE = "SOJOURN_TELEGRAM_TOKEN"
 class TelegramSettings:
     """The bot's token and the address of its Bot API server."""
 
-    token: Secret  # from @BotFather
+    token: Annotated[
+        Secret, Prompt("Bot token", "In Telegram, write /newbot to @BotFather and copy the token it gives you.")
+    ]
     base_url: str = "https://api.telegram.org"  # or a Bot API server of your own
     poll_seconds: int = 30  # of one long poll
     answer_seconds: float = 20.0  # timeout of a request

@@ -26,7 +26,7 @@ from sojourn.platforms.telegram.messages import (
     to_inbound,
 )
 from sojourn.ports.app import PluginAccess
-from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
+from sojourn.ports.platform import BotProfile, Button, File, Inbound, PlatformInfo, Sent
 
 _MAX_NAME_CHARS = 128
 _PHOTO_TYPES = ("image/jpeg", "image/png", "image/webp")
@@ -47,6 +47,10 @@ class Telegram:
     @property
     def account(self) -> str:
         return self._token.partition(":")[0]  # the bot's number; the secret follows the colon
+
+    async def identify(self) -> BotProfile:
+        async with refusals_as_outage(), self._use_bot() as bot:
+            return BotProfile(name=bot.first_name, address=f"https://t.me/{bot.username}")
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         offset: int | None = None

@@ -114,7 +114,7 @@ def test_changes_at_the_same_moment_are_all_kept(home):
     keys = {"tools.seconds": 7, "tools.most": 700, "model.steps": 9, "model.retries": 3, "skills.shortlist": 2}
     with ThreadPoolExecutor() as pool:
         for done in [
-            pool.submit(change_file, home, partial(set_value, name=name, value=value), lambda: None)
+            pool.submit(change_file, home, partial(set_value, name=name, value=value))
             for name, value in keys.items()
             for _ in range(20)
         ]:

@@ -1,0 +1,135 @@
+"""A network is set up beside a running server, which serves it at once, without a restart."""
+
+import asyncio
+import json
+import os
+import pty
+import subprocess
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tests.e2e.http_server import PROGRAM, Serving
+from tests.servers.telegram import ANN, NAME, TOKEN, telegram_rig
+
+
+@pytest.fixture
+async def rig():
+    async with telegram_rig() as harness:
+        yield harness
+
+
+@asynccontextmanager
+async def serving(home):
+    """A server that is started and stopped while the rig, in this loop, goes on."""
+    server = await asyncio.to_thread(Serving, home)
+    try:
+        yield server
+    finally:
+        await asyncio.to_thread(server.stop)
+        server.__exit__(None, None, None)
+
+
+async def run(home, *args):
+    """The program's exit code and what it printed; the rig goes on meanwhile."""
+    process = await asyncio.create_subprocess_exec(
+        PROGRAM, "--home", home, *args, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    out, err = await asyncio.wait_for(process.communicate(), 60)
+    return process.returncode, out.decode(), err.decode()
+
+
+async def until(condition, seconds=20):
+    async with asyncio.timeout(seconds):
+        while not (found := await condition()):
+            await asyncio.sleep(0.05)
+    return found
+
+
+async def test_a_network_is_added_used_and_removed_while_the_server_runs(home, rig):
+    async with serving(home) as server:
+        settings = ("--set", f"token={TOKEN}", "--set", f"base_url={rig.server.url}")
+        code, out, err = await run(home, "gateway", "add", "telegram", *settings)
+        assert (code, err) == (0, "")
+        assert f"https://t.me/{NAME}" in out
+        assert TOKEN not in out + err
+        assert (home / "config.toml").stat().st_mode & 0o777 == 0o600
+        await asyncio.wait_for(rig.until_listening(), 20)
+        await rig.server.say(501, None, ANN, text="hello")
+
+        async def answered():
+            return [one for one in rig.server.posts.get((501, None), []) if one.by != ANN.id]
+
+        [answer] = await until(answered)
+        assert "sojourn gateway pair" in answer.text
+        code, out, err = await run(home, "gateway", "test", "telegram", "--to", "501")
+        assert (code, err) == (0, "")
+        assert "test message" in rig.server.posts[501, None][-1].text
+        listed = json.loads((await run(home, "gateway", "list", "--json"))[1])
+        assert [one["is_configured"] for one in listed if one["name"] == "telegram"] == [True]
+        assert TOKEN not in json.dumps(listed)
+        assert (await run(home, "gateway", "remove", "telegram"))[0] == 0
+        assert "telegram" not in (home / "config.toml").read_text()
+
+        async def is_gone():
+            status = await asyncio.to_thread(lambda: server.get("/api/plugins/gateway/status").json())
+            return all("telegram" not in one["lines"] for one in status["gateways"])
+
+        await until(is_gone)
+
+
+async def test_a_refused_token_is_not_kept(home, rig):
+    settings = ("--set", "token=700100:wrong", "--set", f"base_url={rig.server.url}")
+    code, _, err = await run(home, "gateway", "add", "telegram", *settings)
+    assert code not in (0, 1)
+    assert "refuses the token" in err.lower() or "token" in err.lower()
+    assert not (home / "config.toml").exists()
+
+
+async def test_the_api_offers_the_same_steps(home, rig):
+    async with serving(home) as server:
+
+        def call(method, path, **given):
+            return server.client.request(method, f"/api/plugins/gateway/networks{path}", **given)
+
+        listed = await asyncio.to_thread(call, "GET", "")
+        [telegram] = [one for one in listed.json() if one["name"] == "telegram"]
+        [token] = [one for one in telegram["fields"] if one["is_required"]]
+        assert (token["name"], token["is_secret"], "@BotFather" in token["where"]) == ("token", True, True)
+        good = {"settings": {"token": TOKEN, "base_url": rig.server.url}}
+        wrong = {"settings": {"token": "700100:wrong", "base_url": rig.server.url}}
+        assert (await asyncio.to_thread(call, "PUT", "/telegram", json=wrong)).status_code >= 400
+        checked = await asyncio.to_thread(call, "POST", "/telegram/check", json=good)
+        assert checked.json()["profile"]["address"].endswith(NAME)
+        assert not (home / "config.toml").exists()
+        assert (await asyncio.to_thread(call, "PUT", "/telegram", json=good)).status_code == 200
+        await asyncio.wait_for(rig.until_listening(), 20)
+        assert TOKEN not in (await asyncio.to_thread(call, "GET", "")).text
+        unknown = await asyncio.to_thread(call, "PUT", "/telegram", json={"settings": {"tokn": "x"}})
+        assert (unknown.status_code, "tokn" in unknown.text) == (400, True)
+        assert (await asyncio.to_thread(call, "DELETE", "/telegram")).status_code == 204
+
+
+def test_a_secret_that_is_typed_is_not_shown(home):
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [PROGRAM, "--home", home, "gateway", "add", "telegram", "--set", "base_url=http://127.0.0.1:9"],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+    )
+    os.close(terminal)
+    shown = b""
+    while b"Bot token" not in shown:
+        shown += os.read(controller, 4096)
+    os.write(controller, TOKEN.encode() + b"\n")
+    process.wait(60)
+    try:
+        while piece := os.read(controller, 4096):
+            shown += piece
+    except OSError:  # the terminal is closed
+        pass
+    os.close(controller)
+    assert b"@BotFather" in shown
+    assert TOKEN.encode() not in shown
+    assert process.returncode != 0  # nobody answers at that address
