@@ -159,6 +159,7 @@ class MessageDispatcher:
             model=choices.get("model", ""),
             runtime=choices.get("runtime", ""),
             template=choices.get("template", ""),
+            attended=not call.info.system,
         )
 
     def _reply_target(self, call: InboundCall) -> ReplyTarget:

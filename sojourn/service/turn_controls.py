@@ -99,7 +99,7 @@ class TurnControls:
 
     async def _settle(self, question: Question, reply: Reply) -> None:
         settled = ApprovalDetail(
-            status="answered", question=question.id, choice=reply.choice, by=reply.by, why=reply.why
+            status="answered", question=question.id, tool=question.tool, choice=reply.choice, by=reply.by, why=reply.why
         )
         await self._writer(Progress("approval", settled))
 

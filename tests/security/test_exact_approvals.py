@@ -78,3 +78,31 @@ def test_code_swapped_between_the_approval_and_the_start_ran(home: Path) -> None
         first, *told = agent.done(session)
         assert len(told) == 12, first
         assert not [one for one in told if "swapped" in one]
+
+
+def test_a_sub_agent_got_the_network_from_an_approval_for_the_sandbox(home: Path) -> None:
+    scripts = [
+        [Call("terminal", {"command": "true"})],
+        [Call("delegate_task", {"task": "fetch it"})],
+        [Call("terminal", {"command": COMMAND, "access": "network"})],
+        [Say("Done.")],
+    ]
+    with open_agent(home, *scripts) as agent:
+        session = agent.open()
+        agent.say(session)
+        agent.answer(session, agent.asked(session)["question"], "session", covers="tool")
+
+        def forwarded() -> bool:
+            return any(one["text"].startswith("Sub-agent") for one in agent.approvals(session) if "text" in one)
+
+        agent.wait(lambda: forwarded() or (agent.folder / "out.txt").exists())
+        assert not (agent.folder / "out.txt").exists()
+        asked = agent.asked(session)
+        assert asked["scope"] == "network"
+        assert "always" not in asked["choices"]
+        exact = agent.client.get(f"/api/sessions/{session}/questions/{asked['question']}").json()
+        assert exact["text"] == COMMAND
+        agent.answer(session, asked["question"], "once")
+        agent.done(session)
+        assert (agent.folder / "out.txt").read_text() == SECRET
+        assert agent.tables_with(SECRET) == []
