@@ -12,8 +12,8 @@ from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.ports.service import Approval, Caller
 from sojourn.ports.store import Record, RecordStore
 from sojourn.ports.tool import Covers, Question, Reply
-from sojourn.text.exact import hash_text
-from sojourn.text.formatting import pluralize
+from sojourn.text.exact import hash_text, reveal
+from sojourn.text.formatting import one_line, pluralize
 
 KIND = "approval"
 _NOTICE_KIND = "notice"  # what a migration leaves for the person; each is told once
@@ -94,6 +94,14 @@ class ApprovalList:
             "whole tools without the exact text. You will be asked again; `sojourn approvals` lists what you allow."
             for one in taken
         ]
+
+
+def describe_approval(one: Approval) -> str:
+    """An approval in words: `always: terminal inside the sandbox, exactly “make test”`."""
+    where = {"sandbox": "inside the sandbox", "network": "with the network", "outside": "outside the sandbox"}
+    when = f"in session {one.session}" if one.session else "always"
+    what = f"exactly “{one_line(reveal(one.text), 80)}”" if one.covers == "exact" else "every call"
+    return f"{when}: {one.tool} {where[one.scope]}, {what}"
 
 
 def require_owner(by: Caller) -> None:

@@ -212,7 +212,7 @@ class MessageDispatcher:
         return True
 
     async def _is_meant_for(self, question: OpenQuestion, call: InboundCall, session: SessionId) -> bool:
-        """Whether words answer a question: in private always; elsewhere with our name, or as a reply to the question."""
+        """Whether words answer a question: in private always; elsewhere with our name, or as a reply to it."""
         payload = call.payload
         if payload.place.kind == "dm" or (payload.mentioned if payload.named is None else payload.named):
             return True

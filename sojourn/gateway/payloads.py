@@ -78,7 +78,7 @@ def payload_from_inbound(inbound: Inbound) -> InboundPayload:
 
 
 def encode_payload(payload: InboundPayload | OutboundPayload) -> Json:
-    """Leaves out what is empty. `False` stays: a message that does not mention us must not come back as one that does."""
+    """Leaves out what is empty. `False` stays: what does not mention us must not come back as something that does."""
     return {
         name: value for name, value in encode_value(payload).items() if value is False or value not in ("", 0, None, [])
     }

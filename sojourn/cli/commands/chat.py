@@ -122,6 +122,8 @@ async def _answer_once(
     session: Session | None,
     files: tuple[Path, ...],
 ) -> None:
+    for notice in () if context.json else await service.take_notices(by):
+        click.echo(f"! {notice}", err=True)
     session = session or await service.open(by, model=request.model or None, runtime=request.runtime, cwd=request.cwd)
     attachments = tuple([await attach_file(service, session, file) for file in files])
     outcome = await ask(service, session, replace(request, attachments=attachments), by, quiet=context.json)
