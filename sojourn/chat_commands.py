@@ -16,6 +16,7 @@ from typing import Any, Literal
 from sojourn.core.errors import BadInput, NotAllowed, NotFound
 from sojourn.core.handoff import LOCAL_SURFACES, Handoff
 from sojourn.core.sessions import OWNER, Session, SessionId, clean_title
+from sojourn.lasting_approvals import describe_approval
 from sojourn.ports.libraries import Skill
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Listing
@@ -276,6 +277,19 @@ async def _skills(call: CommandCall) -> CommandResult:
             skill = await call.service.get_skill(name)
             return _say(skill.name, skill.description, "", skill.body, "", skill.path)
     raise BadInput("That is not how /skills works.", hint="/skills list, or view NAME.")
+
+
+@_command("List or revoke what you allowed for longer than once.", "[list|revoke ID|revoke all]", owner_only=True)
+async def _approvals(call: CommandCall) -> CommandResult:
+    found = {one.id: one for one in await call.service.list_approvals(call.by)}
+    match _split(call.arguments):
+        case [] | ["list"]:
+            rows = ((one.id, describe_approval(one)) for one in found.values())
+            return _list(rows, if_empty="Nothing is allowed for longer than once.")
+        case ["revoke", *ids] if ids:
+            revoked = [await call.service.revoke_approval(id, call.by) for id in (found if ids == ["all"] else ids)]
+            return _say(*(f"Revoked: {describe_approval(one)}" for one in revoked) if revoked else ["There was none."])
+    raise BadInput("That is not how /approvals works.", hint="/approvals list, revoke ID, or revoke all.")
 
 
 @_command("Show tokens and cost of this session.")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sojourn.cli.chat.prompt import run_chat as run_chat
+    from sojourn.cli.commands.approvals import approvals
     from sojourn.cli.commands.chat import chat
     from sojourn.cli.commands.completion import complete_sessions, complete_sources, completion
     from sojourn.cli.commands.config import config
@@ -86,6 +87,9 @@ COMMANDS = {
         Lazy("sojourn.cli.commands.welcome:welcome"), "A first look: health, histories found, your sessions."
     ),
     "chat": TableEntry(Lazy("sojourn.cli.commands.chat:chat"), "Talk to an agent."),
+    "approvals": TableEntry(
+        Lazy("sojourn.cli.commands.approvals:approvals"), "What you allowed for longer than once; list or revoke it."
+    ),
     "stop": TableEntry(Lazy("sojourn.cli.commands.stop:stop"), "Stop the turn that runs in a session."),
     "sessions": TableEntry(
         Lazy("sojourn.cli.commands.sessions:sessions"), "List, read, search and look after sessions."

@@ -15,8 +15,8 @@ from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
 from sojourn.ports.libraries import Fact, Skill, SkillProblem, TemplateInfo
-from sojourn.ports.service import Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
-from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery
+from sojourn.ports.service import Approval, Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
+from sojourn.ports.store import Listing, Log, PendingQuestion, SearchHit, SearchQuery
 from sojourn.ports.tool import Reply
 from sojourn.server_file import Server
 from sojourn.text.codec import decode_recorded, decode_value, encode_value, make_cursor
@@ -74,6 +74,8 @@ class RemoteService:
             "drop": said.drop,
             "internal": said.internal,
             "cwd": said.cwd,
+            "attended": said.attended,
+            "allow": said.allow,
             "when_busy": when_busy,
             "attachments": [{"hash": one.hash, "name": one.name} for one in said.attachments],
         }
@@ -90,8 +92,21 @@ class RemoteService:
 
     async def answer(self, session: SessionId, question: str, reply: Reply, by: Caller) -> None:
         path = _session_path(session, "turns", "running", "approval")
-        body = {"question": question, "choice": reply.choice, "why": reply.why}
+        body = {"question": question, "choice": reply.choice, "why": reply.why, "covers": reply.covers}
         await self._transport.ask("POST", path, by, json=body)
+
+    async def get_question(self, session: SessionId, question: str, by: Caller) -> PendingQuestion:
+        return await self._ask_for(PendingQuestion, "GET", _session_path(session, "questions", question), by)
+
+    async def list_approvals(self, by: Caller) -> Sequence[Approval]:
+        found = await self._transport.ask("GET", "/api/approvals", by)
+        return [decode_value(Approval, one) for one in found["approvals"]]
+
+    async def revoke_approval(self, id: str, by: Caller) -> Approval:
+        return await self._ask_for(Approval, "DELETE", f"/api/approvals/{quote(id, safe='')}", by)
+
+    async def take_notices(self, by: Caller) -> Sequence[str]:
+        return [str(one) for one in (await self._transport.ask("POST", "/api/notices", by))["notices"]]
 
     async def steer(self, session: SessionId, text: str, by: Caller) -> None:
         await self._transport.ask("POST", _session_path(session, "steer"), by, json={"text": text})

@@ -116,13 +116,14 @@ class TemplateDetail(TypedDict, total=False):
 
 
 class ApprovalDetail(TypedDict, total=False):
-    """The turn asks a person, or the person has answered."""
+    """The turn asks a person, or the person has answered. `detail` is redacted; `sha256` is of the exact text."""
 
     status: Literal["asked", "answered"]
     question: str
     text: str
     tool: str
     detail: Json
+    sha256: str
     choices: Sequence[str]
     dangerous: bool
     scope: Literal["sandbox", "network", "outside"]

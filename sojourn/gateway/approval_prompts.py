@@ -18,14 +18,16 @@ from sojourn.core.sessions import OWNER, SessionId
 from sojourn.gateway.chat_commands import InboundCall
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.payloads import ReplyTarget
-from sojourn.gateway.render import answers_text, choice_label, question_text, settled_text, split_messages
+from sojourn.gateway.question_view import QuestionView, build_view
+from sojourn.gateway.render import answers_text, choice_label, file_line, settled_text, split_messages
 from sojourn.gateway.streaming import SentMessage
 from sojourn.ports.gateway_store import OutgoingDraft
-from sojourn.ports.platform import Button, CanAsk
+from sojourn.ports.platform import Button, CanAsk, CanSendFiles
 from sojourn.ports.service import Caller, Turn
 from sojourn.ports.store import Record
 from sojourn.ports.tool import Reply
 
+Drafts = list[OutgoingDraft]
 _KIND = "gateway_question"
 _EDIT_TIMEOUT_SECONDS = 10.0
 _RESULT_CHARS = 400
@@ -54,29 +56,42 @@ class ApprovalPrompts:
         can_ask = adapter is not None and isinstance(adapter, CanAsk) and self._message.adapter is not None
         self._info = adapter.info if adapter is not None and can_ask and has_owner else None
 
-    async def ask(self, key: str, detail: Mapping[str, Json], *, handoff: str = "") -> list[OutgoingDraft]:
-        """The question as messages; the last one has the buttons."""
-        info, last_line = self._info, answers_text(detail, for_owner=self._by.principal == OWNER)
+    async def ask(self, key: str, detail: Mapping[str, Json], *, handoff: str = "") -> tuple[QuestionView, Drafts]:
+        """The question as this chat may see it, and its messages; the last one has the buttons."""
+        info, view = self._info, build_view(detail)
+        last_line = answers_text(view.choices, for_owner=self._by.principal == OWNER)
+        files = await self._file_drafts(key, view, handoff)
         if info is None:
-            return self._context.drafts(self._to, key, f"{question_text(detail)}\n{last_line}", handoff=handoff)
-        *first, text = split_messages(question_text(detail), info, reserve=min(_RESULT_CHARS, info.max_chars // 4))
+            drafts = self._context.drafts(self._to, key, f"{view.text}\n{last_line}", handoff=handoff)
+            return view, [*files, *drafts]
+        *first, text = split_messages(view.text, info, reserve=min(_RESULT_CHARS, info.max_chars // 4))
         token = _build_token(self._session, str(detail["question"]))
-        choices = [str(choice) for choice in detail.get("choices", ())]
-        value = {"question": detail["question"], "choices": choices}
+        value = {"question": detail["question"], "choices": view.choices}
         await self._context.store.put_record(Record(kind=_KIND, key=token, value=value, session=self._session))
-        buttons = tuple(Button(label=choice_label(one), value=f"{token}:{n}") for n, one in enumerate(choices))
+        buttons = tuple(Button(label=choice_label(one), value=f"{token}:{n}") for n, one in enumerate(view.choices))
         self._pending[str(detail["question"])] = PendingPrompt(key=f"{key}/{len(first)}", text=text, token=token)
         texts = [*first, f"{text}\n{last_line}"]
-        return [
-            self._to.draft(
-                f"{key}/{n}",
-                text,
-                handoff=handoff,
-                reply_to="" if n else self._to.reply_to,
-                buttons=buttons if n == len(first) else (),
-            )
-            for n, text in enumerate(texts)
+        return view, [
+            *files,
+            *(
+                self._to.draft(
+                    f"{key}/{n}",
+                    text,
+                    handoff=handoff,
+                    reply_to="" if n else self._to.reply_to,
+                    buttons=buttons if n == len(first) else (),
+                )
+                for n, text in enumerate(texts)
+            ),
         ]
+
+    async def _file_drafts(self, key: str, view: QuestionView, handoff: str) -> Drafts:
+        """The whole text as a file, where it was cut and the network takes files."""
+        if not view.whole or not isinstance(self._context.find_adapter(self._to), CanSendFiles):
+            return []
+        data = view.whole.encode("utf-8", "replace")
+        file = await self._context.service.attach(self._session, data, media_type="text/plain", name="question.txt")
+        return [self._to.draft(f"{key}/file", file_line(file), handoff=handoff, reply_to="", file=file)]
 
     async def settle(self, detail: Mapping[str, Json]) -> None:
         """Edits the message of a question so that it shows the result."""

@@ -25,14 +25,15 @@ from sojourn.gateway.chat_commands import CommandRunner, InboundCall, is_quick
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.handoff_worker import HandoffWorker
 from sojourn.gateway.payloads import InboundPayload, ReplyTarget, decode_inbound
-from sojourn.gateway.render import parse_choice, problem_text
+from sojourn.gateway.render import answers_text, parse_choice, problem_text
 from sojourn.gateway.row_worker import RetryLater
-from sojourn.gateway.turn_runner import ChatTurnState, TurnRunner
+from sojourn.gateway.turn_runner import ChatTurnState, OpenQuestion, TurnRunner
 from sojourn.gateway.watchers import find_watched
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.tool import Reply
 
+_MAX_ROWS = 10_000  # of a session's outbox in which the message of a question is looked for
 DuringTurn = Literal["done", "waits", "steered"]  # steered: done if the running turn accepts it
 
 STRANGER = (
@@ -81,13 +82,17 @@ class MessageDispatcher:
         if payload.pressed:
             await handle_button(self._context, call)
             return None
-        is_addressed = payload.mentioned or (payload.place.kind == "thread" and call.conversation.session is not None)
-        if not is_addressed or not (payload.text.strip() or payload.files):
+        if not self._is_addressed(call) or not (payload.text.strip() or payload.files):
             return None
         if not call.info.system and (command := parse_command(payload.text, call.info.prefix)):
             await self._run_command(call, *command)
             return None
         return await self._run_turn(call, state)
+
+    @staticmethod
+    def _is_addressed(call: InboundCall) -> bool:
+        in_thread = call.payload.place.kind == "thread" and call.conversation.session is not None
+        return call.payload.mentioned or in_thread
 
     async def _build_call(self, item: Incoming, payload: InboundPayload) -> InboundCall | None:
         """The message with its sender's identity and its conversation; None from a stranger."""
@@ -159,6 +164,7 @@ class MessageDispatcher:
             model=choices.get("model", ""),
             runtime=choices.get("runtime", ""),
             template=choices.get("template", ""),
+            attended=not call.info.system,
         )
 
     def _reply_target(self, call: InboundCall) -> ReplyTarget:
@@ -176,6 +182,8 @@ class MessageDispatcher:
             return "done"
         if await self._answer_question(call, state):
             return "done"
+        if not self._is_addressed(call):
+            return "waits"
         if command := parse_command(payload.text, call.info.prefix):
             if not is_quick(command[0]):
                 return "waits"
@@ -185,15 +193,33 @@ class MessageDispatcher:
 
     async def _answer_question(self, call: InboundCall, state: ActiveConversation) -> bool:
         """Answers the question of the running turn. False if the text is no answer, or not the owner's."""
-        if state.question is None or state.session is None:
+        question, session = state.question, state.session
+        if question is None or session is None or not call.identity.is_owner:
             return False
-        choice = parse_choice(call.payload.text, tuple(map(str, state.question.get("choices", ()))))
-        if choice is None or not call.identity.is_owner:
+        meant = parse_choice(call.payload.text, str(question.detail.get("tool", "")))
+        if meant is None or not await self._is_meant_for(question, call, session):
             return False
+        choice, covers = meant
+        if choice not in question.view.choices:
+            offered = answers_text(question.view.choices, for_owner=True)
+            await self._reply(
+                call, " ".join(filter(None, [f"“{choice}” is not offered.", question.view.limit, offered]))
+            )
+            return True
         with suppress(NotFound, NotAllowed):  # answered elsewhere in the meantime
-            reply = Reply(choice=choice, by=call.by.name or call.by.surface)
-            await self._context.service.answer(state.session, str(state.question["question"]), reply, call.by)
+            reply = Reply(choice=choice, by=call.by.name or call.by.surface, covers=covers)
+            await self._context.service.answer(session, str(question.detail["question"]), reply, call.by)
         return True
+
+    async def _is_meant_for(self, question: OpenQuestion, call: InboundCall, session: SessionId) -> bool:
+        """Whether words answer a question: in private always; elsewhere with our name, or as a reply to it."""
+        payload = call.payload
+        if payload.place.kind == "dm" or (payload.mentioned if payload.named is None else payload.named):
+            return True
+        if not payload.reply_to:
+            return False
+        rows = await self._context.store.outgoing(session=session, states=("sent", "delivered"), limit=_MAX_ROWS)
+        return any(row.key in question.keys and row.message_id == payload.reply_to for row in rows)
 
     async def _apply_busy_policy(self, call: InboundCall, state: ActiveConversation) -> DuringTurn:
         """Queues, interrupts or steers, as `gateway.when_busy` says."""

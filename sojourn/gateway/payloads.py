@@ -27,6 +27,8 @@ class InboundPayload:
     id: str = ""
     at: float = 0.0
     mentioned: bool = True
+    named: bool | None = None
+    reply_to: str = ""
     files: int = 0
     handoff: str = ""
     pressed: str = ""  # the value of a button; then `text` is its label
@@ -72,13 +74,18 @@ def payload_from_inbound(inbound: Inbound) -> InboundPayload:
         id=inbound.id,
         at=inbound.at,
         mentioned=inbound.mentioned,
+        named=inbound.named,
+        reply_to=inbound.reply_to,
         files=len(inbound.files),
         pressed=inbound.pressed,
     )
 
 
 def encode_payload(payload: InboundPayload | OutboundPayload) -> Json:
-    return {name: value for name, value in encode_value(payload).items() if value not in ("", 0, None, [])}
+    """Leaves out what is empty. `False` stays: what does not mention us must not come back as something that does."""
+    return {
+        name: value for name, value in encode_value(payload).items() if value is False or value not in ("", 0, None, [])
+    }
 
 
 def decode_inbound(item: Incoming) -> InboundPayload:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.messages import Json
 from sojourn.ports.platform import Counting, PlatformInfo
+from sojourn.ports.tool import Covers
 from sojourn.text.ansi import strip_control
 
 _FENCE = re.compile(r"^\s{0,3}(```+|~~~+)(.*)$")
 _FENCE_ROOM = 8  # characters that closing and reopening a fence may take, besides its own line
 _FENCE_CHARS = 40  # of a fence's line that are repeated
-_DETAIL_CHARS = 1500
 DUPLICATE_MARK = "↻ (possibly sent twice)\n"  # in front of a message that may have been sent before
 
 
@@ -90,17 +90,8 @@ def _is_closing(fence: str, line: str) -> bool:
     return match is not None and match[1].startswith(_fence_marks(fence)) and not match[2].strip()
 
 
-def question_text(detail: Mapping[str, Json]) -> str:
-    """The question of a turn that waits for an approval."""
-    lines = [f"❓ {strip_control(str(detail.get('text', '')))}"]
-    if what := strip_control(str(detail.get("detail", ""))).strip():
-        lines += ["```", what[:_DETAIL_CHARS], "```"]
-    return "\n".join(lines)
-
-
-def answers_text(detail: Mapping[str, Json], *, for_owner: bool) -> str:
+def answers_text(choices: Sequence[str], *, for_owner: bool) -> str:
     """The line below an open question: how to answer it."""
-    choices = [str(one) for one in detail.get("choices", ())]
     return f"Answer with: {', '.join(choices)}." if for_owner else "Only the owner can allow this."
 
 
@@ -121,11 +112,13 @@ def settled_text(detail: Mapping[str, Json]) -> str:
 _SYNONYMS = {"yes": "once", "y": "once", "ok": "once", "allow": "once", "no": "deny", "n": "deny"}
 
 
-def parse_choice(text: str, choices: tuple[str, ...]) -> str | None:
-    """The choice a text means; None if it means something else."""
-    word = text.strip().strip(".!").lower().removeprefix("/")
-    word = word if word in choices else _SYNONYMS.get(word, word)
-    return word if word in choices else None
+def parse_choice(text: str, tool: str = "") -> tuple[str, Covers | None] | None:
+    """The answer a text means, offered or not; None if it means something else. `always <tool>` covers the tool."""
+    word, _, what = text.strip().strip(".!").lower().removeprefix("/").partition(" ")
+    word = _SYNONYMS.get(word, word)
+    if word not in _LABELS or (what and (what != tool.lower() or word not in ("session", "always"))):
+        return None
+    return word, "tool" if what else None
 
 
 def file_line(file: Attachment, reason: str = "") -> str:

@@ -21,6 +21,7 @@ from sojourn.gateway.approval_prompts import ApprovalPrompts
 from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.payloads import InboundPayload, ReplyTarget, decode_inbound
+from sojourn.gateway.question_view import QuestionView
 from sojourn.gateway.render import file_line, problem_text
 from sojourn.gateway.streaming import StreamingMessage
 from sojourn.ports.gateway_store import Incoming, OutgoingDraft
@@ -50,12 +51,21 @@ class TurnOutcome:
         return self.status == "interrupted" and not self.has_answer and not self.has_acted
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenQuestion:
+    """A question that a chat shows: its event's detail, its view, and the keys of its messages."""
+
+    detail: Mapping[str, Json]
+    view: QuestionView
+    keys: frozenset[str]
+
+
 class ChatTurnState:
     """What the inbox can see of a running turn."""
 
     def __init__(self) -> None:
         self.session: SessionId | None = None  # in which it runs
-        self.question: Mapping[str, Json] | None = None  # what it asks
+        self.question: OpenQuestion | None = None  # what it asks
         self.steer_results: dict[str, bool] = {}  # text meant for it → whether it accepted the text
 
 
@@ -163,8 +173,10 @@ class _TurnFollower:
 
     async def _to_prompt(self, key: str, item: Progress) -> list[OutgoingDraft]:
         if item.detail.get("status") == "asked":
-            drafts = await self._prompts.ask(key, item.detail, handoff=self._handoff)
-            self._state.question = item.detail
+            view, drafts = await self._prompts.ask(key, item.detail, handoff=self._handoff)
+            self._state.question = OpenQuestion(
+                detail=item.detail, view=view, keys=frozenset(one.key for one in drafts)
+            )
             return drafts
         self._state.question = None
         await self._prompts.settle(item.detail)

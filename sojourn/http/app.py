@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from sojourn.http import (
+    approvals,
     attachments,
     chat,
     chat_commands,
@@ -38,7 +39,7 @@ def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> Fas
     app.state.visitors = BrowserSessions(token)
     app.state.streams = Streams(float(context.settings["server.heartbeat_seconds"]))
     problems.install(app)
-    talking = (turns, chat, chat_commands, event_routes, runtimes, completions, login)
+    talking = (turns, approvals, chat, chat_commands, event_routes, runtimes, completions, login)
     for part in (status, sessions, transcripts, attachments, search, *talking):
         app.include_router(part.router)
     app.state.mounts.mount(app)

@@ -2,7 +2,7 @@
 
 A call is a turn in a session. `Sojourn-Session` (or `X-Sojourn-Session`) continues one, and then only the last message
 counts, since the session knows the rest. Without it a new session begins whose earlier messages are those of the call.
-Tools a caller brings are passed over: the agent has its own.
+Tools a caller brings are passed over: the agent has its own. Nobody can answer a question here: what asks is refused.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ async def complete(
     session = await _open_session(service, store, caller, sojourn_session or x_sojourn_session, parsed, runtime, model)
     files = [await service.attach(session, one.data, media_type=one.media_type, name=one.name) for one in parsed.files]
     turn = await service.say(
-        session, TurnRequest(text=parsed.text, attachments=tuple(files), runtime=runtime, model=model), caller
+        session,
+        TurnRequest(text=parsed.text, attachments=tuple(files), runtime=runtime, model=model, attended=False),
+        caller,
     )
     activity.add_session(session)
     items = _watch_items(service, turn, caller)

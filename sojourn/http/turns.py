@@ -6,7 +6,7 @@ import base64
 import binascii
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Header, Path
+from fastapi import APIRouter, Header, Path, Response
 from pydantic import BaseModel, Field, StrictBool
 
 from sojourn.core.attachments import Attachment
@@ -15,17 +15,21 @@ from sojourn.core.sessions import SessionId, TurnId
 from sojourn.http.dependencies import (
     ActivityDep,
     CallerDep,
+    ExactForm,
     ExactId,
     ExactSession,
     ServiceDep,
     SessionAnswer,
     StoreDep,
+    exact_response,
     problem_responses,
 )
+from sojourn.http.json_safe import replace_surrogates
 from sojourn.http.schemas import SessionDetail, StrictSchema
 from sojourn.ports.service import Service, TurnRequest
 from sojourn.ports.store import BlobStore
 from sojourn.ports.tool import Reply
+from sojourn.text.formatting import to_iso
 
 router = APIRouter(prefix="/api/sessions/{id}", tags=["turns"], responses=problem_responses(404, 409))
 RUNNING = "running"
@@ -37,6 +41,7 @@ Key = Annotated[
 TurnName = Annotated[
     str, Path(pattern="^(running|t_[0-9a-f]{16})$", description="A turn's id, or `running` for the one that runs.")
 ]
+QuestionName = Annotated[str, Path(min_length=1, max_length=200, description="The id of the question.")]
 TURN_FAULTS = problem_responses(400, 402, 404, 409, 429, 501, 502, 504)
 
 
@@ -61,10 +66,16 @@ class TurnBody(StrictSchema):
     cwd: str = Field(default="", max_length=4096)
     when_busy: Literal["refuse", "wait"] = Field(default="refuse", description="`wait` queues behind a running turn.")
     internal: StrictBool = Field(default=False, description="An announcement, not a person's words.")
+    attended: StrictBool = Field(default=True, description="false: nobody can answer; what asks is refused at once.")
+    allow: list[Word] = Field(
+        default=[], max_length=50, description="Tools allowed beforehand, inside the sandbox. Needs `attended: false`."
+    )
 
     def require_content(self) -> None:
         if not self.message.strip() and not self.attachments:
             raise BadInput("There is nothing to say.", hint="`message` needs at least one letter, or an attachment.")
+        if self.allow and self.attended:
+            raise BadInput("`allow` is for requests without anybody there.", hint="Send `attended: false` with it.")
 
     async def to_request(self, session: SessionId, key: str | None, service: Service, blobs: BlobStore) -> TurnRequest:
         attached = [await _to_attachment(one, session, service, blobs) for one in self.attachments]
@@ -78,6 +89,8 @@ class TurnBody(StrictSchema):
             key=key or "",
             internal=self.internal,
             cwd=self.cwd,
+            attended=self.attended,
+            allow=tuple(self.allow),
         )
 
 
@@ -107,6 +120,21 @@ class ApprovalBody(StrictSchema):
     question: str = Field(min_length=1, max_length=200, description="The id of the question.")
     choice: str = Field(min_length=1, max_length=50, description="One of its choices: once, session, always, deny.")
     why: str = Field(default="", max_length=2000)
+    covers: Literal["exact", "tool"] | None = Field(
+        default=None,
+        description="Of `session` and `always`: this exact text, or every call of the tool in its scope. "
+        "Left out: the tool for `session`, the exact text for `always`.",
+    )
+
+
+class QuestionText(BaseModel):
+    """A question that waits, with exactly the text that will run. It is gone once the question is settled."""
+
+    question: str
+    turn_id: str
+    text: str
+    sha256: str = Field(description="Of the text, in UTF-8; the event of the question has it too.")
+    asked_at: str
 
 
 class SteerBody(StrictSchema):
@@ -157,8 +185,26 @@ async def approve(id: ExactId, turn: TurnName, answer: ApprovalBody, service: Se
     session = SessionId(id)
     if turn != RUNNING and turn != await service.running(session):
         raise NotFound(f"Turn {turn} is over or never was.", hint="`/turns/running` says which one runs.")
-    reply = Reply(choice=answer.choice, by=caller.name or caller.holder, why=answer.why)
+    reply = Reply(choice=answer.choice, by=caller.name or caller.holder, why=answer.why, covers=answer.covers)
     await service.answer(session, answer.question, reply, caller)
+
+
+@router.get("/questions/{question}", summary="What exactly a question is about", responses=problem_responses(401))
+async def get_question(
+    id: ExactId, question: QuestionName, service: ServiceDep, caller: CallerDep, form: ExactForm, response: Response
+) -> QuestionText:
+    """Only the owner may see it. Events have it redacted."""
+    found = await service.get_question(SessionId(id), question, caller)
+    if form:
+        return exact_response(found, QuestionText)
+    response.headers["Cache-Control"] = "no-store"
+    return QuestionText(
+        question=found.id,
+        turn_id=found.turn,
+        text=replace_surrogates(found.exact),
+        sha256=found.sha256,
+        asked_at=to_iso(found.asked_at) or "",
+    )
 
 
 @router.post("/steer", status_code=204, summary="Tell a running turn something", responses=problem_responses(400))

@@ -11,8 +11,8 @@ from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
 from sojourn.ports.libraries import FactLibrary, SkillLibrary, TemplateLibrary
 from sojourn.ports.runtime import RuntimeStatus
-from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery
-from sojourn.ports.tool import Reply
+from sojourn.ports.store import Listing, Log, PendingQuestion, SearchHit, SearchQuery
+from sojourn.ports.tool import Covers, Reply, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +38,8 @@ class TurnRequest:
     key: str = ""  # idempotency: the same key in one session starts one turn
     internal: bool = False  # an announcement of ours (a hand-off), not a person's words
     cwd: str = ""
+    attended: bool = True  # False: nobody can answer a question, so each is refused at once
+    allow: tuple[str, ...] = ()  # tools that are allowed beforehand, inside the sandbox only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,11 +129,40 @@ class TurnControlService(Protocol):
         """Answers an approval question of a turn (`progress`, stage `approval`). Only the owner may.
         NotAllowed, NotFound."""
 
+    async def get_question(self, session: SessionId, question: str, by: Caller) -> PendingQuestion:
+        """A question that waits, with the exact text. Only the owner may. NotAllowed, NotFound."""
+
     async def steer(self, session: SessionId, text: str, by: Caller) -> None:
         """Passes text to the running turn. CannotSteer if its runtime does not listen: say it as the next turn."""
 
     async def undo(self, session: SessionId, by: Caller) -> int:
         """Hides the last request and everything after it; returns the number of hidden messages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """What a person allowed for longer than once. `text` is the redacted beginning of what it covers exactly."""
+
+    id: str
+    choice: Literal["session", "always"]
+    tool: str
+    scope: Scope
+    covers: Covers
+    text: str
+    by: str
+    session: SessionId | None
+    given_at: float
+
+
+class ApprovalService(Protocol):
+    """Lists and revokes lasting approvals. Only the owner may: NotAllowed."""
+
+    async def list_approvals(self, by: Caller) -> Sequence[Approval]: ...
+    async def revoke_approval(self, id: str, by: Caller) -> Approval:
+        """In force at once, in running turns too. NotFound."""
+
+    async def take_notices(self, by: Caller) -> Sequence[str]:
+        """What the owner has to be told once, such as what an upgrade has changed; each is returned once."""
 
 
 class HandoffService(Protocol):
@@ -165,6 +196,7 @@ class Service(
     TranscriptService,
     TurnService,
     TurnControlService,
+    ApprovalService,
     HandoffService,
     FactLibrary,
     SkillLibrary,

@@ -111,9 +111,21 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PendingQuestion:
+    """A question that waits for a person. `exact` is the only copy of the text that will run; it is never redacted."""
+
+    id: str
+    turn: TurnId
+    exact: str
+    sha256: str  # of `exact`
+    asked_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SideWrites:
     """Records written in the same transaction as items of the log."""
 
+    asked: tuple[PendingQuestion, ...] = ()
     new: tuple[Record, ...] = ()  # Conflict if one exists already
     put: tuple[Record, ...] = ()
     drop: tuple[tuple[str, str], ...] = ()  # kind and key
@@ -160,8 +172,10 @@ class SessionLog(Protocol):
     async def append(
         self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: SideWrites | None = None
     ) -> list[Recorded]:
-        """Stores items and `along` in one transaction before it returns. Does nothing without items.
-        LeaseLost, NotDriving."""
+        """Stores items and `along` in one transaction before it returns. Does nothing without items. An answered
+        approval removes its pending question, and `done` all of them. LeaseLost, NotDriving."""
+
+    async def get_question(self, session: SessionId, id: str) -> PendingQuestion | None: ...
 
     def read(self, session: SessionId, *, after: int = 0, messages_only: bool = False) -> Log: ...
     def watch(self, session: SessionId, *, after: int = 0) -> Log:

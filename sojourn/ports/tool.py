@@ -11,7 +11,8 @@ from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId, TurnId
 
 Effect = Literal["reads", "writes", "runs"]
-Scope = Literal["sandbox", "network", "outside"]  # what an approval covers
+Scope = Literal["sandbox", "network", "outside"]  # what a call may reach
+Covers = Literal["exact", "tool"]  # what a lasting yes is for: this exact text, or every call of the tool in its scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,7 @@ class Question:
     id: str
     text: str  # what is going to happen, as a sentence
     tool: str = ""
-    detail: str = ""  # the command, the path, the difference
+    detail: str = ""  # exactly what will run or be written: the command, the path, the difference
     choices: tuple[str, ...] = ("once", "session", "deny")
     dangerous: bool = False
     scope: Scope = "sandbox"
@@ -38,6 +39,7 @@ class Reply:
     choice: str
     by: str = ""
     why: str = ""
+    covers: Covers | None = None  # of a lasting yes; None: the tool for `session`, the exact text for `always`
 
     @property
     def allowed(self) -> bool:

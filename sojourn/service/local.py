@@ -10,15 +10,16 @@ from dataclasses import replace
 from typing import Literal
 
 from sojourn.core.attachments import Attachment
-from sojourn.core.errors import BadInput, CannotSteer, NotAllowed, NotDriving, NotFound, SojournError
+from sojourn.core.errors import BadInput, CannotSteer, NotDriving, NotFound, SojournError
 from sojourn.core.events import Done, Progress
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
+from sojourn.lasting_approvals import ApprovalList, require_owner
 from sojourn.ports.app import AgentContext
 from sojourn.ports.libraries import Fact, Skill, SkillProblem, TemplateInfo
-from sojourn.ports.service import Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
-from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery
+from sojourn.ports.service import Approval, Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
+from sojourn.ports.store import Listing, Log, PendingQuestion, SearchHit, SearchQuery
 from sojourn.ports.tool import Reply
 from sojourn.service.agent import AgentService, summary_place
 from sojourn.service.cost_limits import CostBook
@@ -31,6 +32,7 @@ from sojourn.service.turn_controls import to_driver_changed
 from sojourn.service.turn_queue import TurnQueue
 from sojourn.service.turn_record import TurnRecord, acquire_lease, find_running, list_active_turns
 from sojourn.service.turn_writer import STATE_KIND, brief_lease
+from sojourn.text.codec import encode_value
 from sojourn.text.export import to_jsonl, to_markdown
 
 MAX_ATTACHMENT_BYTES = 50_000_000
@@ -137,6 +139,8 @@ class LocalService:
     ) -> Turn:
         if not said.text.strip() and not said.attachments:
             raise BadInput("The request is empty.", hint="Write some text, or attach a file.")
+        if said.allow:
+            require_owner(by)
         found = await self.get(session, principal=by.principal)
         for one in said.attachments:
             await self._store.get_blob(session, one.hash)  # NotFound
@@ -195,13 +199,12 @@ class LocalService:
         return False
 
     async def answer(self, session: SessionId, question: str, reply: Reply, by: Caller) -> None:
-        if by.principal != OWNER:
-            raise NotAllowed("Only the owner may answer this.", hint="Ask the person this installation belongs to.")
+        require_owner(by)
         now = await self._require_running(session, by)
         asked = await self._find_question(now, question)
         if reply.choice not in asked["choices"]:
             raise BadInput(f'"{reply.choice}" is no answer.', hint=f"Choose one of: {', '.join(asked['choices'])}.")
-        control = {"turn": now.id, "question": question, "choice": reply.choice, "why": reply.why}
+        control = {"turn": now.id, "question": question, **encode_value(reply)}
         await self._store.send_control(session, "answer", control, by=reply.by or caller_label(by))
 
     async def _find_question(self, now: TurnRecord, question: str) -> dict[str, Json]:
@@ -214,6 +217,22 @@ class LocalService:
         if found is None:
             raise NotFound(f'No question "{question}" waits for an answer.', hint="It may have been answered already.")
         return found
+
+    async def get_question(self, session: SessionId, question: str, by: Caller) -> PendingQuestion:
+        require_owner(by)
+        found = await self._store.get_question(session, question)
+        if found is None:
+            raise NotFound(f'No question "{question}" waits for an answer.', hint="It may have been answered already.")
+        return found
+
+    async def list_approvals(self, by: Caller) -> Sequence[Approval]:
+        return await ApprovalList(self._store).list(by)
+
+    async def revoke_approval(self, id: str, by: Caller) -> Approval:
+        return await ApprovalList(self._store).revoke(id, by)
+
+    async def take_notices(self, by: Caller) -> Sequence[str]:
+        return await ApprovalList(self._store).take_notices(by)
 
     async def steer(self, session: SessionId, text: str, by: Caller) -> None:
         now = await self._require_running(session, by)

@@ -13,6 +13,7 @@ from sojourn.core.errors import Interrupted, LeaseLost, NotDriving, RuntimeFaile
 from sojourn.core.events import Done, Failed, Progress, empty_mapping, encode_event
 from sojourn.core.messages import Json
 from sojourn.core.progress import RunningDetail
+from sojourn.lasting_approvals import SavedApprovals
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextRequest
 from sojourn.ports.runtime import RuntimeOutput
@@ -20,7 +21,7 @@ from sojourn.ports.store import SideWrites
 from sojourn.service.agent import AgentService
 from sojourn.service.cost_limits import CostBook
 from sojourn.service.plugin_cache import PluginCache
-from sojourn.service.turn_controls import SavedApprovals, TurnControls
+from sojourn.service.turn_controls import TurnControls
 from sojourn.service.turn_record import KIND, TurnRecord, remove_turn
 from sojourn.service.turn_state import TurnState, to_failed_event
 from sojourn.service.turn_writer import GONE, RuntimeSink, StartedTurn
@@ -64,7 +65,7 @@ class TurnExecutor:
         began, ending, record, writer = time.monotonic(), TurnEnd(), started.record, started.writer
         timeout = float(self._app.settings["agent.approval_seconds"])
         approvals = SavedApprovals(self._app.store, record.session, record.principal)
-        controls = TurnControls(writer, approvals, timeout_seconds=timeout)
+        controls = TurnControls(writer, record.said, approvals, timeout_seconds=timeout)
         work = asyncio.create_task(self._work(started, controls, ending))
         watchers = [asyncio.create_task(one) for one in (controls.listen(), writer.keep_lease(), self._closed())]
         try:

@@ -15,12 +15,13 @@ from sojourn.core.errors import LeaseLost, NotDriving, StoreUnavailable
 from sojourn.core.events import Progress
 from sojourn.core.messages import Json, user
 from sojourn.core.progress import ApprovalDetail, HandoffDetail, QueuedDetail, RunningDetail
-from sojourn.core.sessions import OWNER, Control, Principal, SessionId
-from sojourn.ports.store import Record, RecordStore
-from sojourn.ports.tool import Question, Reply
+from sojourn.core.sessions import Control, TurnId
+from sojourn.lasting_approvals import SavedApprovals
+from sojourn.ports.service import TurnRequest
+from sojourn.ports.store import PendingQuestion
+from sojourn.ports.tool import Covers, Question, Reply
 from sojourn.service.turn_writer import TurnWriter
-
-_APPROVAL_KIND = "approval"
+from sojourn.text.exact import hash_text
 
 logger = logging.getLogger(__name__)
 
@@ -28,8 +29,10 @@ logger = logging.getLogger(__name__)
 class TurnControls:
     """Applies the controls of one turn, and asks people for its approvals."""
 
-    def __init__(self, writer: TurnWriter, approvals: SavedApprovals, *, timeout_seconds: float) -> None:
-        self._writer, self._approvals, self._timeout_seconds = writer, approvals, timeout_seconds
+    def __init__(
+        self, writer: TurnWriter, said: TurnRequest, approvals: SavedApprovals, *, timeout_seconds: float
+    ) -> None:
+        self._writer, self._said, self._approvals, self._timeout_seconds = writer, said, approvals, timeout_seconds
         self._pending: dict[str, asyncio.Future[Reply]] = {}
         self._steered: list[str] = []
 
@@ -68,11 +71,13 @@ class TurnControls:
 
     # asking
     async def ask(self, question: Question) -> Reply:
-        """Asks a person and waits. Without an answer in time the reply is `deny`."""
+        """Asks a person and waits. Without an answer in time, or with nobody to give one, the reply is `deny`."""
         if known := await self._approvals.find(question):
             return known
+        if not self._said.attended:
+            return await self._answer_alone(question)
         self._pending[question.id] = asyncio.get_running_loop().create_future()
-        await self._writer(Progress("approval", _to_detail(question, self._timeout_seconds)))
+        await self._show(question)
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 reply = await self._pending[question.id]
@@ -80,17 +85,44 @@ class TurnControls:
             reply = Reply(choice="deny", why=f"Nobody answered within {self._timeout_seconds:g} seconds.")
         finally:
             del self._pending[question.id]
+        await self._settle(question, reply)
+        await self._approvals.save(question, reply)
+        return reply
+
+    async def _show(self, question: Question) -> None:
+        """Stores the question: redacted in its event, exactly in the pending question."""
+        sha256 = hash_text(question.detail)
+        pending = PendingQuestion(
+            id=question.id, turn=self._writer.turn or TurnId(""), exact=question.detail, sha256=sha256
+        )
+        await self._writer.ask(Progress("approval", _to_detail(question, sha256, self._timeout_seconds)), pending)
+
+    async def _settle(self, question: Question, reply: Reply) -> None:
         settled = ApprovalDetail(
-            status="answered", question=question.id, choice=reply.choice, by=reply.by, why=reply.why
+            status="answered", question=question.id, tool=question.tool, choice=reply.choice, by=reply.by, why=reply.why
         )
         await self._writer(Progress("approval", settled))
-        await self._approvals.save(question, reply)
+
+    async def _answer_alone(self, question: Question) -> Reply:
+        """The answer where nobody can give one: what was allowed beforehand, inside a complete sandbox; else no."""
+        if question.tool not in self._said.allow:
+            reply = Reply(choice="deny", why=f"Nobody can answer here. {question.text}")
+        elif question.scope != "sandbox" or question.dangerous:
+            reply = Reply(
+                choice="deny", why=f"Allowed beforehand is only what stays inside the sandbox. {question.text}"
+            )
+        else:
+            return Reply(choice="once", why="allowed beforehand")
+        await self._settle(question, reply)
         return reply
 
     def _resolve(self, payload: dict[str, Json], by: str) -> None:
         waiting = self._pending.get(str(payload["question"]))
         if waiting is not None and not waiting.done():
-            waiting.set_result(Reply(choice=str(payload["choice"]), by=by, why=str(payload.get("why", ""))))
+            covers: Covers | None = payload.get("covers")
+            waiting.set_result(
+                Reply(choice=str(payload["choice"]), by=by, why=str(payload.get("why", "")), covers=covers)
+            )
 
     # steering
     def steered(self) -> tuple[str, ...]:
@@ -105,13 +137,14 @@ class TurnControls:
         return [Progress("running", RunningDetail(steer=text, heard=False)) for text in self._steered]
 
 
-def _to_detail(question: Question, seconds: float) -> ApprovalDetail:
+def _to_detail(question: Question, sha256: str, seconds: float) -> ApprovalDetail:
     return {
         "status": "asked",
         "question": question.id,
         "text": question.text,
         "tool": question.tool,
         "detail": question.detail,
+        "sha256": sha256,
         "choices": list(question.choices),
         "dangerous": question.dangerous,
         "scope": question.scope,
@@ -122,35 +155,3 @@ def _to_detail(question: Question, seconds: float) -> ApprovalDetail:
 def to_driver_changed(was: str | None, to: str, by: str) -> Progress:
     detail: HandoffDetail = {"from": was or "", "to": to, "by": by}
     return Progress("handoff", detail)
-
-
-class SavedApprovals:
-    """Approvals that a person gave for a session or for ever. Dangerous calls are asked about every time; `always`
-    holds for the person who gave it."""
-
-    def __init__(self, store: RecordStore, session: SessionId, principal: Principal = OWNER) -> None:
-        self._store, self._session, self._principal = store, session, principal
-
-    async def find(self, question: Question) -> Reply | None:
-        """The earlier answer that holds for this question, if any."""
-        if not question.tool or question.dangerous:
-            return None
-        for key in self._keys(question):
-            if record := await self._store.get_record(_APPROVAL_KIND, key):
-                return Reply(choice=record.value["choice"], by=record.value["by"], why="allowed before")
-        return None
-
-    async def save(self, question: Question, reply: Reply) -> None:
-        if not question.tool or question.dangerous or reply.choice not in ("session", "always"):
-            return
-        of_session, always = self._keys(question)
-        record = Record(kind=_APPROVAL_KIND, key=of_session, value={"choice": reply.choice, "by": reply.by})
-        if reply.choice == "always":
-            record = replace(record, key=always, principal=self._principal)
-        else:
-            record = replace(record, session=self._session)
-        await self._store.put_record(record)
-
-    def _keys(self, question: Question) -> tuple[str, str]:
-        what = f"{question.tool}/{question.scope}"
-        return f"session/{self._session}/{what}", f"always/{self._principal}/{what}"

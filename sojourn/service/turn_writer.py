@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from sojourn.core.attachments import OBSERVATION
@@ -19,7 +19,7 @@ from sojourn.core.messages import Json, Message
 from sojourn.core.progress import CompactionDetail
 from sojourn.core.sessions import Lease, Recorded, Session, TurnId
 from sojourn.ports.runtime import Compaction, Observation, RuntimeOutput, SaveState
-from sojourn.ports.store import Record, RecordStore, SessionStore, SideWrites
+from sojourn.ports.store import PendingQuestion, Record, RecordStore, SessionStore, SideWrites
 from sojourn.service.turn_record import LEASE_SECONDS, TurnRecord
 from sojourn.service.turn_state import TurnState
 
@@ -44,6 +44,7 @@ class TurnWriter:
         self.is_unsure = False  # the store went away during an append, which may have been committed
         self._waiting: list[Yielded] = []
         self._along: SideWrites | None = None  # written in the same transaction as the next items
+        self._asked: list[PendingQuestion] = []  # likewise
         self._writing: asyncio.Task[None] | None = None
 
     async def __call__(self, *items: Yielded) -> None:
@@ -64,6 +65,11 @@ class TurnWriter:
         if self._writing is None:
             self._writing = asyncio.create_task(self._write())
         return len(self._waiting) <= _MAX_QUEUED
+
+    async def ask(self, item: Progress, pending: PendingQuestion) -> None:
+        """Stores the event of a question and its exact text in one transaction."""
+        self._asked.append(pending)
+        await self(item)
 
     async def begin(self, *items: Yielded, along: SideWrites) -> None:
         """Stores the first items and `along` in one transaction."""
@@ -103,6 +109,8 @@ class TurnWriter:
             async with self.lock:
                 batch, self._waiting = self._waiting, []
                 along, self._along = self._along, None
+                asked, self._asked = tuple(self._asked), []
+                along = replace(along or SideWrites(), asked=asked) if asked else along
                 for kept in await self._append(batch, along):
                     self.state.apply(kept)
                     self.after = kept.seq

@@ -68,11 +68,21 @@ class FakeNetwork:
         thread: str | None = None,
         files: Sequence[File] = (),
         id: str = "",
+        mentioned: bool = True,
+        reply_to: str = "",
     ) -> str:
         """A person writes. The same `id` twice is the same message, told again."""
         id = id or self._post(chat, thread, PostedMessage(id="", text=text, by=by.id, files=tuple(files))).id
         if by.id != US and not by.is_bot:
-            self._waiting[id] = Inbound(id=id, place=self.place(chat, thread), sender=by, text=text, files=tuple(files))
+            self._waiting[id] = Inbound(
+                id=id,
+                place=self.place(chat, thread),
+                sender=by,
+                text=text,
+                files=tuple(files),
+                mentioned=mentioned,
+                reply_to=reply_to,
+            )
             self._came.set()
         return id
 

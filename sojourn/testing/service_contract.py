@@ -24,6 +24,7 @@
 
 from __future__ import annotations
 
+from sojourn.testing.service_approvals import ServiceApprovalsContract
 from sojourn.testing.service_controls import ServiceControlsContract
 from sojourn.testing.service_driver import ServiceDriverContract
 from sojourn.testing.service_handoffs import ServiceHandoffsContract
@@ -37,6 +38,7 @@ class ServiceContract(
     ServiceTurnsContract,
     ServiceWatchContract,
     ServiceControlsContract,
+    ServiceApprovalsContract,
     ServiceDriverContract,
     ServiceSessionsContract,
     ServiceHandoffsContract,

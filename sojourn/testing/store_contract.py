@@ -21,6 +21,7 @@ from sojourn.testing.store_ingest import IngestContract
 from sojourn.testing.store_leases import LeasesContract
 from sojourn.testing.store_log import LogContract
 from sojourn.testing.store_maintenance import MaintenanceContract
+from sojourn.testing.store_questions import QuestionsContract
 from sojourn.testing.store_records import RecordsContract
 from sojourn.testing.store_removal import RemovalContract
 from sojourn.testing.store_search import SearchContract
@@ -35,6 +36,7 @@ class StoreContract(
     SessionsContract,
     LogContract,
     SideWritesContract,
+    QuestionsContract,
     LeasesContract,
     WatchContract,
     SearchContract,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import aclosing
+from dataclasses import replace
 
 from sojourn.core.errors import NotAllowed, SojournError
 from sojourn.core.events import Done, Failed, Metadata, Progress
 from sojourn.core.messages import Json, Message, text_of
-from sojourn.core.sessions import SessionId, TurnId
+from sojourn.core.sessions import OWNER, SessionId, TurnId
 from sojourn.ports.app import AgentContext, HasSettings, HasStore
 from sojourn.ports.service import Caller, Service, Turn, TurnRequest
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
@@ -105,17 +106,20 @@ async def _follow_turn(service: Service, turn: Turn, by: Caller, at: Workspace) 
 async def _forward_question(
     service: Service, session: SessionId, detail: Mapping[str, Json], by: Caller, at: Workspace
 ) -> None:
-    """Puts the sub-agent's question to the person who watches this session, and returns the answer to it."""
-    question = Question(
-        id=f"{detail['question']}_d",
-        text=f"Sub-agent: {detail['text']}",
-        tool=str(detail["tool"]),
-        detail=str(detail["detail"]),
-        choices=tuple(detail["choices"]),
-        dangerous=bool(detail["dangerous"]),
-    )
-    reply = await at.ask(question)
+    """Puts the sub-agent's question, with its exact text, to the person who watches this session, and returns the
+    answer to it. Only the owner's answer arrives here, so it goes on in the owner's name."""
+    owner, name = replace(by, principal=OWNER), str(detail["question"])
     try:
-        await service.answer(session, str(detail["question"]), reply, by)
+        pending = await service.get_question(session, name, owner)
+        question = Question(
+            id=f"{name}_d",
+            text=f"Sub-agent: {detail['text']}",
+            tool=str(detail["tool"]),
+            detail=pending.exact,
+            choices=tuple(detail["choices"]),
+            dangerous=bool(detail["dangerous"]),
+            scope=detail["scope"],
+        )
+        await service.answer(session, name, await at.ask(question), owner)
     except SojournError:
         return  # answered elsewhere, or it waits no longer

@@ -23,6 +23,7 @@ from sojourn.core.messages import Json
 from sojourn.ports.app import HasStore, PluginContext
 from sojourn.ports.tool import Question, Scope, Tool, ToolResult, Workspace
 from sojourn.setting_formats import OTHERS, parse_policy, split_list
+from sojourn.text.exact import hash_text
 from sojourn.tool_schema import validate_arguments
 from sojourn.tools.result_limits import limit_result
 
@@ -43,8 +44,9 @@ class ToolApprovals:
     def __init__(self, app: HasStore) -> None:
         self._app = app
 
-    async def allow(self, tool: Tool, question: Question | None, at: Workspace) -> None:
-        """Returns when the call may go on. NotAllowed says why it may not, in words for the model."""
+    async def allow(self, tool: Tool, question: Question | None, at: Workspace) -> bool:
+        """Returns when the call may go on: True if it was asked about. NotAllowed says why it may not, in words for
+        the model."""
         policy = parse_policy(self._app.settings["tools.approval"])  # a change is in force at once
         word = policy.get(tool.name, policy[OTHERS])
         if word == "deny" and (question is not None or tool.effect != "reads" or tool.name in policy):
@@ -52,7 +54,7 @@ class ToolApprovals:
                 f"The person's settings do not allow {tool.name}.", hint="Do without it, or say what you would do."
             )
         if question is None or (word == "always" and question.scope == "sandbox" and not question.dangerous):
-            return
+            return False
         choices = ("once", "deny") if question.dangerous else CHOICES[question.scope]
         reply = await at.ask(replace(question, id=f"q_{os.urandom(8).hex()}", tool=tool.name, choices=choices))
         if reply.choice not in choices or not reply.allowed:
@@ -60,6 +62,7 @@ class ToolApprovals:
                 f"The person did not allow it{': ' + reply.why if reply.why else '.'}",
                 hint="Do not try it another way; ask what they would like instead.",
             )
+        return True
 
 
 def guard(app: PluginContext, tool: Tool) -> Tool:
@@ -101,7 +104,8 @@ class GuardedCall:
         if problems:
             raise BadInput(" ".join(problems), hint=f"Call {tool.name} again with corrected arguments.")
         question = await asyncio.to_thread(self._question, at, arguments)  # it may read files and compare them
-        await self._app.shared(ToolApprovals).allow(tool, question, at)
+        if await self._app.shared(ToolApprovals).allow(tool, question, at) and question is not None:
+            _require_same(question, await asyncio.to_thread(self._question, at, arguments))
         started = time.monotonic()
         own = OWN_LIMIT_SETTINGS.get(tool.name)
         limit = float(self._app.settings[own]) if own else at.seconds
@@ -123,6 +127,15 @@ class GuardedCall:
             return None
         detail = "\n".join(f"{name}: {value}" for name, value in arguments.items())
         return Question(id="", text=f"{tool.name} {tool.effect} something. May it?", tool=tool.name, detail=detail)
+
+
+def _require_same(approved: Question, now: Question | None) -> None:
+    """Compares what is about to run with what was approved. NotAllowed."""
+    if now is None or (hash_text(now.detail), now.scope) != (hash_text(approved.detail), approved.scope):
+        raise NotAllowed(
+            "This is not what was approved: something changed while the question was open. Nothing was done.",
+            hint="Look at it again, then call the tool again.",
+        )
 
 
 def failed_result(text: str, **facts: Json) -> ToolResult:

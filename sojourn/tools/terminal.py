@@ -14,6 +14,7 @@ from sojourn.core.settings import Settings
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.processes import ChildProcess, Connect, Watch, start
 from sojourn.text.ansi import strip_control
+from sojourn.text.exact import hash_text
 from sojourn.text.redaction import redact
 from sojourn.tool_schema import tool
 from sojourn.tools.command_sandbox import Access, CommandApp, CommandSandbox, ask_about_program
@@ -139,9 +140,10 @@ FILE_BYTES = 256 << 20  # of the largest file it may write
 MAX_CODE_CHARS = 200_000
 
 # Sets the limits in the new process itself, then becomes the code: nothing has to run between fork and exec. The code
-# is compiled from the text that was shown, so a coding cookie changes nothing.
+# is compiled from the text that was shown, so a coding cookie changes nothing; what another process of the session put
+# in its place is not run.
 PRELUDE = """
-import resource, sys
+import hashlib, resource, sys
 for what, most in ((resource.RLIMIT_AS, {memory}), (resource.RLIMIT_FSIZE, {file}), (resource.RLIMIT_CPU, {cpu}),
                    (resource.RLIMIT_CORE, 0)):
     hard = resource.getrlimit(what)[1]
@@ -149,7 +151,10 @@ for what, most in ((resource.RLIMIT_AS, {memory}), (resource.RLIMIT_FSIZE, {file
     resource.setrlimit(what, (most, most))
 sys.argv = [{path!r}]
 sys.path.insert(0, {cwd!r})
-code = compile(open({path!r}, encoding="utf-8").read(), {path!r}, "exec")
+code = open({path!r}, "rb").read()
+if hashlib.sha256(code).hexdigest() != {sha256!r}:
+    sys.exit("This is not the code that was approved: another process changed the file. Nothing was run.")
+code = compile(code.decode("utf-8", "surrogatepass"), {path!r}, "exec")
 exec(code, {{"__name__": "__main__", "__file__": {path!r}}})
 """
 
@@ -175,9 +180,14 @@ def execute_code_tool(app: CommandApp) -> Tool:
         sandbox = app.shared(CommandSandbox)
         with tempfile.TemporaryDirectory(dir=sandbox.folder_of(at.session)) as folder:
             path = Path(folder, "code.py")
-            path.write_text(code, "utf-8")
+            path.write_bytes(code.encode("utf-8", "surrogatepass"))
             prelude = PRELUDE.format(
-                memory=MEMORY_BYTES, file=FILE_BYTES, cpu=max(1, int(seconds) + 1), path=str(path), cwd=str(cwd)
+                memory=MEMORY_BYTES,
+                file=FILE_BYTES,
+                cpu=max(1, int(seconds) + 1),
+                path=str(path),
+                cwd=str(cwd),
+                sha256=hash_text(code),
             )
             argv, environment = sandbox.prepare([sys.executable, "-I", "-u", "-c", prelude], at, access)
             return await run_command(argv, at, cwd=cwd, environment=environment, seconds=seconds)

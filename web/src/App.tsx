@@ -1,5 +1,6 @@
 import { Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { SIGNED_OUT_EVENT } from "@/api/http";
+import { NoticeBanner } from "@/approvals/NoticeBanner";
 import { CommandPalette } from "@/components/CommandPalette";
 import { ErrorBoundary } from "@/components/ErrorBoundary";
 import { ErrorMessage } from "@/components/ErrorMessage";
@@ -43,6 +44,7 @@ export function App() {
             <a className="skip-link" href="#main">{i18n.t("nav.skip")}</a>
             <Sidebar openPalette={() => setOpen("palette")} openHelp={() => setOpen("help")} />
             <main id="main" tabIndex={-1}>
+              <NoticeBanner />
               <CurrentPage />
             </main>
           </div>

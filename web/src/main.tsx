@@ -5,6 +5,7 @@ import "@/styles/base.css";
 import "@/styles/shared.css";
 import "@/styles/markdown.css";
 import "@/styles/chat.css";
+import "@/styles/approvals.css";
 import "@/styles/sessions.css";
 import "@/styles/gateway.css";
 import "@/styles/insights.css";

@@ -16,11 +16,13 @@ from sojourn.cli.chat.event_lines import EventRenderer
 from sojourn.cli.chat.file_upload import attach_file
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, CannotSteer, NotFound, SojournError
+from sojourn.core.events import Progress
 from sojourn.core.messages import Message
-from sojourn.core.sessions import Session
+from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.service import Caller, Service, Turn, TurnRequest
 from sojourn.ports.store import Listing
-from sojourn.ports.tool import Reply
+from sojourn.ports.tool import Covers, Reply
+from sojourn.text.exact import hash_text
 from sojourn.text.formatting import one_line
 from sojourn.text.transcript import SpokenText, fold_messages
 
@@ -109,11 +111,27 @@ class ChatSession:
         try:
             async with aclosing(self.service.watch(session.id, after=session.last_seq)) as log:
                 async for recorded in log:
+                    recorded = await self._with_exact_text(recorded)
                     for line in self.renderer.render(recorded):
                         self.output.write(line)
                     self.output.refresh()
         except SojournError as error:
             self.print_error(error)
+
+    async def _with_exact_text(self, recorded: Recorded) -> Recorded:
+        """The event of an open question with the exact text instead of the redacted one. It is compared with the hash;
+        what cannot be shown exactly can only be denied."""
+        item = recorded.item
+        if not isinstance(item, Progress) or item.stage != "approval" or item.detail.get("status") != "asked":
+            return recorded
+        try:
+            found = await self.service.get_question(recorded.session, str(item.detail.get("question")), self.by)
+        except NotFound:  # it is settled already
+            return recorded
+        if hash_text(found.exact) == item.detail.get("sha256"):
+            return replace(recorded, item=replace(item, detail={**item.detail, "detail": found.exact}))
+        text = f"{item.detail.get('text')} What would run could not be shown exactly: you can only say no."
+        return replace(recorded, item=replace(item, detail={**item.detail, "text": text, "choices": ["deny"]}))
 
     async def say(self, text: str) -> Turn:
         """Sends a message. The watcher prints the answer."""
@@ -155,11 +173,11 @@ class ChatSession:
     async def stop(self) -> bool:
         return self.session is not None and await self.service.stop(self.session.id, self.by)
 
-    async def answer(self, choice: str, why: str = "") -> None:
+    async def answer(self, choice: str, covers: Covers | None = None) -> None:
         question = self.renderer.question
-        if self.session is not None and question is not None:
+        if self.session is not None and question is not None and choice in question.get("choices", ()):
             self.renderer.question = None
-            reply = Reply(choice=choice, by=self.by.name or self.by.surface, why=why)
+            reply = Reply(choice=choice, by=self.by.name or self.by.surface, covers=covers)
             with suppress(NotFound):  # another surface has answered it
                 await self.service.answer(self.session.id, str(question.get("question")), reply, self.by)
 

@@ -16,6 +16,7 @@ from rich.text import Text
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import Message, is_internal, text_of
 from sojourn.core.sessions import Recorded
+from sojourn.text.exact import reveal
 from sojourn.text.formatting import format_duration, one_line, pluralize, printable
 
 _PREVIEW_CHARS = 160
@@ -214,7 +215,7 @@ class EventRenderer:
         sign = ("⚠ ", "bold red") if detail.get("dangerous") else ("? ", "bold yellow")
         yield Text.assemble(sign, (printable(str(detail.get("text", ""))), "bold"))
         if detail.get("detail"):
-            yield Padding(Text(printable(str(detail["detail"])), style="dim"), (0, 0, 0, 2), expand=False)
+            yield Padding(Text(reveal(str(detail["detail"])).expandtabs(4)), (0, 0, 0, 2), expand=False)
 
     def _render_tasks(self, detail: Mapping[str, Any]) -> Iterator[RenderableType]:
         tasks = [one for one in detail.get("tasks") or () if isinstance(one, Mapping)]

@@ -12,12 +12,11 @@ from typing import Any
 
 import click
 
-from sojourn.core.errors import error_from_code
+from sojourn.core.errors import NotAllowed, error_from_code
 from sojourn.core.events import Chunk, Done, Failed, Progress
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.service import Caller, Service, TurnRequest
-from sojourn.ports.tool import Reply
 from sojourn.text.formatting import format_duration, one_line, printable
 
 
@@ -31,6 +30,7 @@ class OneShotResult:
     done: Done | None = None
     failed: Failed | None = None
     tools: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[dict[str, str]] = field(default_factory=list)  # tool and reason of each call that was not allowed
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -40,6 +40,7 @@ class OneShotResult:
             "text": self.text,
             "usage": dict(self.done.usage) if self.done else {},
             "tools": self.tools,
+            "refused": self.refused,
             "error": {"code": self.failed.code, "message": self.failed.message, "hint": self.failed.hint}
             if self.failed
             else None,
@@ -53,14 +54,12 @@ async def ask(service: Service, session: Session, request: TurnRequest, by: Call
     with _stop_on_interrupt(service, session, by):
         async with aclosing(service.watch(session.id, after=turn.after)) as log:
             async for recorded in log:
-                if recorded.turn == turn.id and await _handle_event(service, recorded, outcome, by, quiet=quiet):
+                if recorded.turn == turn.id and _handle_event(recorded, outcome, quiet=quiet):
                     break
     return outcome
 
 
-async def _handle_event(
-    service: Service, recorded: Recorded, outcome: OneShotResult, by: Caller, *, quiet: bool
-) -> bool:
+def _handle_event(recorded: Recorded, outcome: OneShotResult, *, quiet: bool) -> bool:
     """Adds an event to the outcome and prints it; True if it ends the turn."""
     item = recorded.item
     match item:
@@ -76,9 +75,8 @@ async def _handle_event(
                     click.echo(printable(words), nl=False)
         case Progress(stage="tool") if item.detail.get("status") in ("completed", "failed"):
             _handle_tool(item, outcome, quiet=quiet)
-        case Progress(stage="approval") if item.detail.get("status") == "asked":
-            reply = Reply(choice="deny", by=by.surface, why="nobody is there to answer")
-            await service.answer(outcome.session.id, str(item.detail.get("question")), reply, by)
+        case Progress(stage="approval") if item.detail.get("choice") == "deny":
+            outcome.refused.append({name: str(item.detail.get(name) or "") for name in ("tool", "why")})
         case Failed():
             outcome.failed = item
         case Done():
@@ -92,6 +90,10 @@ async def _handle_event(
 def _handle_tool(item: Progress, outcome: OneShotResult, *, quiet: bool) -> None:
     detail = dict(item.detail)
     outcome.tools.append(detail)
+    facts, name = detail.get("facts"), str(detail.get("tool"))
+    is_refused = isinstance(facts, dict) and facts.get("error") == NotAllowed.code
+    if is_refused and name not in [one["tool"] for one in outcome.refused]:  # by the settings: nobody was asked
+        outcome.refused.append({"tool": name, "why": str(detail.get("error") or "")})
     if not quiet:
         took = detail.get("duration", detail.get("seconds"))
         seconds = f" {format_duration(float(took))}" if isinstance(took, int | float) else ""
@@ -120,8 +122,20 @@ def _stop_on_interrupt(service: Service, session: Session, by: Caller) -> Iterat
 
 
 def raise_for_outcome(outcome: OneShotResult) -> None:
-    """Raises the error of a failed turn; exits with 130 after a stopped one."""
+    """Raises the error of a failed turn, or one for refused tools; exits with 130 after a stopped one."""
     if outcome.failed is not None:
         raise error_from_code(outcome.failed.code, outcome.failed.message, hint=outcome.failed.hint)
     if outcome.done is not None and outcome.done.status == "cancelled":
         raise click.exceptions.Exit(130)
+    if outcome.refused:
+        raise refusal_of(outcome)
+
+
+def refusal_of(outcome: OneShotResult) -> NotAllowed:
+    """The error that names the tools that were not allowed."""
+    first, names = outcome.refused[0], sorted({one["tool"] for one in outcome.refused})
+    flags = " ".join(f"--allow {name}" for name in names)
+    return NotAllowed(
+        f"{', '.join(names)} {'was' if len(names) == 1 else 'were'} not allowed. {first['why']}",
+        hint=f"{flags} allows beforehand what stays inside the sandbox; in `sojourn chat` you are asked.",
+    )

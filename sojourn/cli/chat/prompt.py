@@ -30,10 +30,11 @@ from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, is_internal, text_of
 from sojourn.ports.service import Caller, Service, TurnRequest
 from sojourn.ports.store import Listing
+from sojourn.ports.tool import Covers
 from sojourn.text.formatting import format_duration, one_line
 
 _ANSWER_KEYS = {"y": "once", "o": "once", "n": "deny", "d": "deny", "escape": "deny"}  # one key grants nothing lasting
-_LASTING = ("session", "always")  # answers that are typed as words
+_LASTING = {"session": "session (this tool, until it ends)", "always": "always (exactly this)"}  # typed as words
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _RESERVED_LINES = 6  # of the screen that the unfinished part of an answer leaves free
 
@@ -97,7 +98,7 @@ class ChatPrompt:
         self.completer = ChatCompleter()
         self._history = InMemoryHistory()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._confirmed: object = None  # the question to which `always` was said once
+        self._confirmed: object = None  # the question to which a lasting yes was said once, and which
         self._prompt: PromptSession[str] = PromptSession(
             message=self._render_prompt,
             bottom_toolbar=self._render_toolbar,
@@ -130,23 +131,28 @@ class ChatPrompt:
             if self.chat.is_busy:
                 self.output.refresh()
 
-    async def _answer_in_words(self, choice: str, question: Mapping[str, Any]) -> None:
-        """Answers a question with a whole word. A lasting yes is said twice: the first time its scope is explained."""
-        if choice == "always" and self._confirmed != question.get("question"):
-            self._confirmed = question.get("question")
-            self.chat.print_note(
-                f"This allows {question.get('tool')} inside the sandbox in every session from now on. "
-                "Type always again to confirm, or n."
-            )
-            return
-        await self.chat.answer(choice)
+    async def _answer_in_words(self, line: str, question: Mapping[str, Any]) -> bool:
+        """Answers a question with whole words: a choice, or `always` and the name of the tool. `always` is said twice:
+        the first time its scope is explained. False if the line is no answer."""
+        tool = str(question.get("tool", ""))
+        choice, _, named = line.lower().partition(" ")
+        if choice not in question.get("choices", ()) or (named and (choice not in _LASTING or named != tool.lower())):
+            return False
+        covers: Covers | None = "tool" if named else None
+        asked = (question.get("question"), choice, covers)
+        if choice == "always" and self._confirmed != asked:
+            self._confirmed = asked
+            self.chat.print_note(_explain(tool, covers))
+            return True
+        await self.chat.answer(choice, covers)
+        return True
 
     async def handle_line(self, line: str) -> None:
         """Answers a question, runs a slash command, steers the running turn, or sends a message."""
         question = self.chat.renderer.question
         try:
-            if question is not None and line.lower() in question.get("choices", ()):
-                return await self._answer_in_words(line.lower(), question)
+            if question is not None and await self._answer_in_words(line, question):
+                return
             command = ("help", "") if line == "/" else parse_command(line)
             if command is not None:
                 await run_slash_command(self.chat, *command)
@@ -169,9 +175,13 @@ class ChatPrompt:
         if tail := self.chat.renderer.tail:
             parts.append(ANSI(self._render_tail(tail)))
         if question := self.chat.renderer.question:
-            lasting = [one for one in question.get("choices", ()) if one in _LASTING]
-            more = f"  or type {' or '.join(lasting)}" if lasting else ""
-            parts.append([("bold ansiyellow", f"[y]es, once  [n]o{more}  ")])
+            choices = question.get("choices", ())
+            lasting = [_LASTING[one] for one in choices if one in _LASTING]
+            yes, more = (
+                "[y]es, once  " if "once" in choices else "",
+                f"  or type {' or '.join(lasting)}" if lasting else "",
+            )
+            parts.append([("bold ansiyellow", f"{yes}[n]o{more}  ")])
         parts.append([("ansicyan bold", "❯ ")])
         return merge_formatted_text(parts)
 
@@ -251,6 +261,16 @@ class ChatPrompt:
                 await task
 
 
+def _explain(tool: str, covers: Covers | None) -> str:
+    """What `always` allows, and how to confirm it."""
+    if covers == "tool":
+        what, again = f"every call of {tool} inside the sandbox", f"always {tool} again to confirm"
+    else:
+        what = f"exactly this, with {tool} inside the sandbox,"
+        again = f"always again to confirm, always {tool} to allow every call of it there"
+    return f"This allows {what} in every session from now on. Type {again}, or n."
+
+
 async def run_chat(
     context: CommandContext,
     service: Service,
@@ -273,6 +293,8 @@ async def run_chat(
     prompt = ChatPrompt(chat, output)
     try:
         await _greet(chat, reference, latest=latest)
+        for notice in await service.take_notices(by):
+            chat.print_note(notice)
         for file in files:
             await chat.attach(file)
         prompt.completer.titles = [one.title for one in await service.find(Listing(limit=200)) if one.title]

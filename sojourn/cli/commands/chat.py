@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import platform
 import sys
@@ -15,7 +16,7 @@ from sojourn.cli.chat.oneshot import ask, raise_for_outcome
 from sojourn.cli.command_table import RUN_CHAT
 from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.options import SESSION, JsonCommand
-from sojourn.core.errors import BadInput
+from sojourn.core.errors import BadInput, NotAllowed
 from sojourn.core.sessions import Session
 from sojourn.ports.app import AppContext
 from sojourn.ports.service import Caller, Service, TurnRequest
@@ -36,6 +37,12 @@ from sojourn.ports.store import Listing
     multiple=True,
     help="Attach a file; may be repeated.",
 )
+@click.option(
+    "--allow",
+    metavar="TOOL",
+    multiple=True,
+    help="With -q: allow this tool inside the sandbox without asking; may be repeated.",
+)
 @click.option("--in-process", is_flag=True, help="Run the turn in this process instead of in a server.")
 @with_app
 async def chat(
@@ -48,6 +55,7 @@ async def chat(
     model: str | None,
     template: str | None,
     files: tuple[Path, ...],
+    allow: tuple[str, ...],
     in_process: bool,
 ) -> None:
     """Talk to an agent. Needs no key: without one, a built-in runtime answers.
@@ -63,8 +71,18 @@ async def chat(
         raise BadInput(
             "There is no question, and no terminal to ask for one.", hint='Use -q "…", or pipe the question in.'
         )
+    if allow and not text:
+        raise BadInput("--allow is for a single question.", hint="Use it with -q; in a chat you are asked.")
+    if allow:
+        await _require_tools(app, allow)
     request = TurnRequest(
-        text=text, runtime=runtime or "", model=model or "", template=template or "", cwd=str(Path.cwd())
+        text=text,
+        runtime=runtime or "",
+        model=model or "",
+        template=template or "",
+        cwd=str(Path.cwd()),
+        attended=not text,
+        allow=allow,
     )
     service = await app.connect(in_process=in_process)
     by = Caller(surface="cli", holder=f"chat on {platform.node() or 'this machine'} (pid {os.getpid()})")
@@ -78,6 +96,12 @@ async def chat(
     finally:
         if not in_process:
             await service.close()
+
+
+async def _require_tools(app: AppContext, names: tuple[str, ...]) -> None:
+    known = {tool.name for tool in await asyncio.to_thread(app.tools)}
+    if unknown := sorted(set(names) - known):
+        raise BadInput(f"There is no tool {', '.join(unknown)}.", hint=f"There are: {', '.join(sorted(known))}.")
 
 
 async def _choose_session(service: Service, by: Caller, goes_on: bool, words: str | None) -> Session | None:
@@ -98,6 +122,8 @@ async def _answer_once(
     session: Session | None,
     files: tuple[Path, ...],
 ) -> None:
+    for notice in () if context.json else await service.take_notices(by):
+        click.echo(f"! {notice}", err=True)
     session = session or await service.open(by, model=request.model or None, runtime=request.runtime, cwd=request.cwd)
     attachments = tuple([await attach_file(service, session, file) for file in files])
     outcome = await ask(service, session, replace(request, attachments=attachments), by, quiet=context.json)
@@ -105,5 +131,7 @@ async def _answer_once(
         emit(outcome.to_json())
         if outcome.done is None or outcome.done.status != "completed":
             raise click.exceptions.Exit(1)
+        if outcome.refused:
+            raise click.exceptions.Exit(NotAllowed.exit_code)
         return
     raise_for_outcome(outcome)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import binascii
+import re
 import secrets
 from base64 import b64decode
 from collections.abc import AsyncGenerator, Sequence
@@ -21,11 +22,13 @@ from sojourn.platforms.discord import NAME, DiscordSettings
 from sojourn.platforms.discord.errors import translate_errors
 from sojourn.platforms.discord.gateway_client import GatewayClient, current_snowflake, fetch_missed
 from sojourn.platforms.discord.messages import place_from_channel, place_from_name, to_button_press, to_inbound
+from sojourn.platforms.markdown import split_fences
 from sojourn.platforms.refusals import refusals_as_outage
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import BotProfile, Button, File, Inbound, PlatformInfo, Sent
 
 _MAX_CHARS, _MAX_NAME_CHARS = 2000, 100
+_LONG_FENCE = re.compile(r"^(`{4,})\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
 _ARCHIVE_AFTER_MINUTES: Final = 1440  # minutes of silence until a thread is archived
 
 
@@ -199,9 +202,13 @@ async def _create_thread(channel: object, name: str) -> discord.Thread:
         raise
 
 
+def _to_short_fence(block: re.Match[str]) -> str:
+    return f"```\n{split_fences(block[2])}\n```"
+
+
 def _escape_if_plain(text: str, plain: bool) -> str:
-    """Escapes Markdown in plain text, as long as the result fits."""
-    escaped = discord.utils.escape_markdown(text) if plain else text
+    """Escapes Markdown in plain text, as long as the result fits. Discord knows no fence of more than three marks."""
+    escaped = discord.utils.escape_markdown(text) if plain else _LONG_FENCE.sub(_to_short_fence, text)
     return escaped if len(escaped) <= _MAX_CHARS else text
 
 

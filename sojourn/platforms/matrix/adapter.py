@@ -173,6 +173,7 @@ class Matrix:
             at=event.server_timestamp / 1000,
             reply_to="" if relation.get("is_falling_back") else str(answers),
             mentioned=_is_private(room) or self._is_mentioned(content) or await self._is_ours(room.room_id, thread),
+            named=self._is_mentioned(content),
         )
 
     def _is_mentioned(self, content: Mapping[str, Any]) -> bool:

@@ -121,6 +121,7 @@ class Mattermost:
             text=text,
             files=tuple(files),
             mentioned=is_addressed,
+            named=_mentions_us(post, me),
             sender=Sender(id=post["user_id"], name=await self._find_name(post["user_id"])),
             at=int(post["create_at"]) / 1000,
         )

@@ -13,7 +13,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
-from sojourn.platforms.markdown import MarkupStyle, escape_html, render
+from sojourn.platforms.markdown import MarkupStyle, escape_html, render, split_fences
 from sojourn.platforms.slack import NAME
 from sojourn.ports.platform import Button, File, Inbound
 
@@ -189,7 +189,7 @@ _STYLE = MarkupStyle(
     em=("_", "_"),
     strike=("~", "~"),
     code=lambda text: f"`{escape_html(text)}`",
-    fence=lambda text, language: f"```\n{escape_html(text)}\n```",
+    fence=lambda text, language: f"```\n{escape_html(split_fences(text))}\n```",
     link=_render_link,
     quote=lambda text: "\n".join(f"> {line}" for line in text.split("\n")),
 )

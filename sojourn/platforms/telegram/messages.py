@@ -70,6 +70,7 @@ async def to_inbound(message: Message, bot: Bot) -> Inbound | None:
         at=message.date.timestamp(),
         reply_to=reply_to,
         mentioned=chat.type == Chat.PRIVATE or is_called or is_reply,
+        named=is_called,
     )
 
 

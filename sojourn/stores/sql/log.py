@@ -9,7 +9,7 @@ from sojourn.core.events import Chunk, Event, Yielded, changes_lists, decode_eve
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
 from sojourn.ports.store import SideWrites
-from sojourn.stores.sql import records
+from sojourn.stores.sql import questions, records
 from sojourn.stores.sql.db import Db, Row, insert_statement, placeholders
 from sojourn.stores.sql.lease_guard import CLEAR_LEASE, HOLDS_LEASE, lease_lost, update_guarded
 from sojourn.stores.sql.rows import (
@@ -45,6 +45,7 @@ def append(
     recorded = _append(db, lease, items, turn)
     if along is not None:
         _apply_side_writes(db, lease, along)
+    questions.settle_questions(db, lease.session, items)
     return recorded
 
 
@@ -87,6 +88,7 @@ def _append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None)
 
 
 def _apply_side_writes(db: Db, lease: Lease, side_writes: SideWrites) -> None:
+    questions.put_questions(db, lease.session, side_writes.asked)
     for record in side_writes.new:
         records.put_record(db, record, expect=0, changed_session=lease.session)
     for record in side_writes.put:

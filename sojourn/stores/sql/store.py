@@ -14,7 +14,7 @@ from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import Change, Control, Lease, SessionId
 from sojourn.ports.gateway_store import AccountKey, Incoming, Outgoing, Topic
 from sojourn.ports.store import Log
-from sojourn.stores.sql import admin, inbox, leases, log, outbox, records, removal, sessions
+from sojourn.stores.sql import admin, inbox, leases, log, outbox, questions, records, removal, sessions
 from sojourn.stores.sql import bindings as binding_rows
 from sojourn.stores.sql import gateways as gateway_rows
 from sojourn.stores.sql import handoffs as handoff_steps
@@ -86,6 +86,7 @@ class SqlStore(ABC):
     put_blob = write_method(sessions.put_blob)
     get_blob = read_method(sessions.get_blob)
     append = write_method(log.append)
+    get_question = read_method(questions.get_question)
     set_flags = write_method(log.set_flags)
     end = write_method(log.end_session)
     set_driver = write_method(leases.set_driver)

@@ -1,7 +1,7 @@
 """The tables of a store, in the order in which `sojourn store migrate` copies them.
 
-`changes`, `controls`, `gateways`, `credential_holds` and the search indexes are not copied: feeds,
-signals and running processes belong to one store, and the index is rebuilt.
+`changes`, `controls`, `questions`, `gateways`, `credential_holds` and the search indexes are not copied: feeds,
+signals, running turns and processes belong to one store, and the index is rebuilt.
 """
 
 from __future__ import annotations
@@ -62,4 +62,5 @@ TABLES = (
 )
 TABLES_BY_NAME = {table.name: table for table in TABLES}
 # The tables whose rows belong to a session.
-SESSION_TABLES = (*(table.name for table in TABLES if "session_id" in table.columns), "controls", "changes")
+_UNCOPIED = ("controls", "questions", "changes")
+SESSION_TABLES = (*(table.name for table in TABLES if "session_id" in table.columns), *_UNCOPIED)

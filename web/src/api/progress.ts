@@ -1,12 +1,13 @@
 // Written by `python -m scripts.progress_types` from the OpenAPI document. A test keeps it up to date.
 
-/** The turn asks a person, or the person has answered. */
+/** The turn asks a person, or the person has answered. `detail` is redacted; `sha256` is of the exact text. */
 export interface ApprovalDetail {
   status?: "asked" | "answered";
   question?: string;
   text?: string;
   tool?: string;
   detail?: unknown;
+  sha256?: string;
   choices?: Array<string>;
   dangerous?: boolean;
   scope?: "sandbox" | "network" | "outside";

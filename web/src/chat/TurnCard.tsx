@@ -1,5 +1,5 @@
 import { memo } from "react";
-import { ApprovalRequest } from "@/chat/ApprovalRequest";
+import { ApprovalRequest, type AnswerApproval } from "@/chat/ApprovalRequest";
 import type { TurnView } from "@/chat/chatView";
 import { conversationApi } from "@/chat/conversationApi";
 import { TaskPlan } from "@/chat/TaskPlan";
@@ -9,7 +9,7 @@ import { Markdown } from "@/components/Markdown";
 import { formatNumber, useI18n, type MessageKey } from "@/i18n";
 
 /** One turn: the request, its context, tool calls, answer, approval and usage. */
-export const TurnCard = memo(function TurnCard({ turn, session, isLive, answerApproval }: { turn: TurnView; session: string; isLive: boolean; answerApproval?: (question: string, choice: string) => void }) {
+export const TurnCard = memo(function TurnCard({ turn, session, isLive, answerApproval }: { turn: TurnView; session: string; isLive: boolean; answerApproval?: AnswerApproval }) {
   if (turn.isUndone) return null;
   const isRunning = isLive && turn.status === "";
   return (
@@ -20,7 +20,7 @@ export const TurnCard = memo(function TurnCard({ turn, session, isLive, answerAp
       {turn.parts.map((part, index) => part.kind === "text" ? <div key={index} className="answer"><Markdown text={part.text} /></div> : <ToolCallCard key={part.id} call={part} isLive={isRunning} />)}
       {turn.steers.map((steer, index) => <p key={index} className="turn-note"><Icon name="arrow" size={14} /> {steer}</p>)}
       {isRunning && <TurnProgress turn={turn} />}
-      {isRunning && turn.question && answerApproval && <ApprovalRequest question={turn.question} answer={answerApproval} />}
+      {isRunning && turn.question && answerApproval && <ApprovalRequest question={turn.question} session={session} answer={answerApproval} />}
       {turn.error && <TurnError turn={turn} />}
       {turn.status && turn.status !== "completed" && !turn.error && <TurnStatus status={turn.status} />}
       {turn.status && <TurnUsage turn={turn} />}

@@ -15,6 +15,7 @@ export interface ApprovalQuestion {
   text: string;
   tool?: string;
   detail?: unknown;
+  sha256?: string;
   choices: string[];
   dangerous?: boolean;
 }

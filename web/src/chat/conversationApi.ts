@@ -31,6 +31,9 @@ export interface TurnRequest {
 const getSessionUrl = (session: string) => `/api/sessions/${encodeURIComponent(session)}`;
 const RETRY_MS = [250, 500, 1000, 2000, 4000];
 
+/** What a lasting yes is for: this exact text, or every call of the tool in its scope. */
+export type Covers = "exact" | "tool";
+
 export const conversationApi = {
   /** The events of a session after a seq, until `signal` aborts. A broken connection is resumed after the last seq received, so
    * no event is lost or repeated. `onConnection` hears whether the stream is connected. */
@@ -86,7 +89,8 @@ export const conversationApi = {
   },
 
   stopTurn: (session: string) => sendJson<{ stopped: boolean }>("POST", `${getSessionUrl(session)}/turns/running/stop`),
-  answerApproval: (session: string, question: string, choice: string) => sendJson<void>("POST", `${getSessionUrl(session)}/turns/running/approval`, { question, choice }),
+  answerApproval: (session: string, question: string, choice: string, covers?: Covers) => sendJson<void>("POST", `${getSessionUrl(session)}/turns/running/approval`, { question, choice, ...(covers ? { covers } : {}) }),
+  getQuestion: (session: string, question: string, signal?: AbortSignal) => getJson<{ text: string; sha256: string }>(`${getSessionUrl(session)}/questions/${encodeURIComponent(question)}`, signal),
   takeOver: (session: string) => sendJson<Session>("POST", `${getSessionUrl(session)}/take`),
   listRuntimes: (signal?: AbortSignal) => getJson<RuntimeInfo[]>("/api/runtimes", signal),
 

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { isAbortError } from "@/api/http";
 import type { Session } from "@/api/types";
+import type { AnswerApproval } from "@/chat/ApprovalRequest";
 import type { ChatEvent } from "@/chat/chatEvents";
 import { applyEvents, buildView, EMPTY_VIEW, findRunningTurn, type ChatView, type TurnView } from "@/chat/chatView";
 import { conversationApi, type TurnRequest } from "@/chat/conversationApi";
@@ -17,7 +18,7 @@ export interface Chat {
   error: unknown;
   send: (request: TurnRequest) => Promise<void>;
   stop: () => void;
-  answerApproval: (question: string, choice: string) => void;
+  answerApproval: AnswerApproval;
   takeOver: () => void;
   refresh: () => void;
 }
@@ -92,7 +93,7 @@ export function useChatView(id: string): Chat {
       await conversationApi.startTurn(id, wish);
     },
     stop: () => reportFailure(conversationApi.stopTurn(id)),
-    answerApproval: (question, choice) => reportFailure(conversationApi.answerApproval(id, question, choice)),
+    answerApproval: (question, choice, covers) => reportFailure(conversationApi.answerApproval(id, question, choice, covers)),
     takeOver: () => reportFailure(conversationApi.takeOver(id).then(() => setReloads((n) => n + 1))),
     refresh,
   };

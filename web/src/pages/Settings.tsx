@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { getJson, isAbortError, sendJson } from "@/api/http";
 import type { StoreStats } from "@/api/types";
+import { LastingApprovals } from "@/approvals/LastingApprovals";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { formatNumber, useI18n } from "@/i18n";
 import { PluginSwitches } from "@/plugins/PluginSwitches";
@@ -75,6 +76,7 @@ export default function Settings() {
           )}
         </section>
       </div>
+      <LastingApprovals />
       <PluginSwitches />
       <section className="card">
         <h2>{t("settings.plugins")}</h2>

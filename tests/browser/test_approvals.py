@@ -1,0 +1,65 @@
+"""The question card shows exactly what will run; lasting approvals are listed and revoked on the settings page."""
+
+import sqlite3
+from contextlib import closing
+
+from sojourn.testing.model_script import Call, Say
+from sojourn.testing.store_secrets import KEY
+from tests.browser.conftest import send_message
+
+COMMAND = f"echo {KEY} \u202e> made.txt"
+
+
+def test_a_question_shows_the_exact_text_and_always_asks_how_much(scripted_site, model, find_violations):
+    model.play([Call("terminal", {"command": COMMAND})], [Say("It is done.")])
+    page = scripted_site.open("/chat")
+    send_message(page, "run it")
+    card = page.get_by_role("alertdialog")
+    card.get_by_text(f"echo {KEY}").wait_for()
+    assert r"\u{202e}> made.txt" in card.locator("pre").inner_text()
+    assert find_violations(page) == []
+    card.get_by_role("button", name="Always allow").click()
+    card.get_by_role("button", name="Back").click()
+    card.get_by_role("button", name="Always allow").click()
+    card.get_by_role("button", name="Every call of terminal").click()
+    page.get_by_text("It is done.").wait_for()
+    assert KEY not in page.content()
+
+    page.goto(scripted_site.server.address + "/settings")
+    approvals = page.get_by_label("Lasting approvals")
+    approvals.get_by_text("every call of this tool").wait_for()
+    assert find_violations(page) == []
+    approvals.get_by_role("button", name="Revoke").click()
+    approvals.get_by_text("Nothing is allowed for longer than once.").wait_for()
+    assert scripted_site.server.client.get("/api/approvals").json() == {"approvals": []}
+    assert scripted_site.console_errors == []
+
+
+def test_without_the_exact_text_a_question_can_only_be_denied(scripted_site, model):
+    model.play([Call("terminal", {"command": "touch x"})], [Say("It is over.")])
+    page = scripted_site.open_browser()
+    page.route("**/questions/*", lambda route: route.fulfill(json={"text": "touch y", "sha256": "0" * 64}))
+    page.goto(scripted_site.server.address + "/chat")
+    send_message(page, "run it")
+    card = page.get_by_role("alertdialog")
+    card.get_by_text("cannot be shown exactly").wait_for()
+    assert [one.inner_text() for one in card.get_by_role("button").all()] == ["Deny"]
+    card.get_by_role("button", name="Deny").click()
+    page.get_by_text("It is over.").wait_for()
+
+
+def test_a_notice_is_shown_until_it_is_closed_and_only_once(scripted_site):
+    with closing(sqlite3.connect(scripted_site.server.home / "state.db", timeout=20)) as db, db:
+        value = '{"count": 3}'
+        db.execute(
+            "INSERT INTO records(kind, key, value, created_at, updated_at) "
+            "VALUES ('notice', 'approvals_dropped', ?, 1, 1)",
+            (value,),
+        )
+    page = scripted_site.open_browser()
+    banner = page.get_by_role("status").filter(has_text="3 lasting approvals from before")
+    banner.wait_for()
+    banner.get_by_role("button", name="Close this notice").click()
+    page.goto(scripted_site.server.address + "/settings")
+    page.get_by_label("Lasting approvals").wait_for()
+    assert page.locator(".notice-banner").count() == 0
