@@ -19,6 +19,7 @@ from sojourn.core.errors import (
     PlatformFailed,
     SojournError,
 )
+from sojourn.core.provenance import Provenance
 from sojourn.core.sessions import SessionId, TurnId
 from sojourn.gateway.approval_prompts import handle_button
 from sojourn.gateway.chat_commands import CommandRunner, InboundCall, is_quick
@@ -159,6 +160,7 @@ class MessageDispatcher:
             model=choices.get("model", ""),
             runtime=choices.get("runtime", ""),
             template=choices.get("template", ""),
+            provenance=Provenance(foreign=True) if call.info.system else None,
         )
 
     def _reply_target(self, call: InboundCall) -> ReplyTarget:
@@ -202,7 +204,7 @@ class MessageDispatcher:
             return "waits"
         if policy == "interrupt":
             await self._context.service.stop(state.session, call.by)
-        elif policy == "steer" and call.payload.text.strip() and not call.payload.files:
+        elif policy == "steer" and not call.info.system and call.payload.text.strip() and not call.payload.files:
             with suppress(NotFound, NotDriving, CannotSteer):  # the turn ended or takes no input: this message is next
                 await self._context.service.steer(state.session, call.payload.text, call.by)
                 return "steered"

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.handoff import Handoff, HandoffId
+from sojourn.core.provenance import Provenance
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
 from sojourn.ports.libraries import FactLibrary, SkillLibrary, TemplateLibrary
 from sojourn.ports.runtime import RuntimeStatus
@@ -38,6 +39,7 @@ class TurnRequest:
     key: str = ""  # idempotency: the same key in one session starts one turn
     internal: bool = False  # an announcement of ours (a hand-off), not a person's words
     cwd: str = ""
+    provenance: Provenance | None = None  # of a text that no person wrote; None: a person did
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

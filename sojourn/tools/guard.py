@@ -115,6 +115,7 @@ class GuardedCall:
             raise BadInput(" ".join(problems), hint=f"Call {tool.name} again with corrected arguments.")
         question = await asyncio.to_thread(self._question, at, arguments)  # it may read files and compare them
         await self._app.shared(ToolApprovals).allow(tool, question, at)
+        at.provenance = at.provenance.add_origins(tool.origins)
         started = time.monotonic()
         own = OWN_LIMIT_SETTINGS.get(tool.name)
         limit = float(self._app.settings[own]) if own else at.seconds
