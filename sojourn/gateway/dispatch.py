@@ -178,7 +178,7 @@ class MessageDispatcher:
             return "done"
         if await self._answer_question(call, state):
             return "done"
-        if command := parse_command(payload.text, call.info.prefix):
+        if not call.info.system and (command := parse_command(payload.text, call.info.prefix)):
             if not is_quick(command[0]):
                 return "waits"
             await self._run_command(call, *command)
@@ -187,7 +187,7 @@ class MessageDispatcher:
 
     async def _answer_question(self, call: InboundCall, state: ActiveConversation) -> bool:
         """Answers the question of the running turn. False if the text is no answer, or not the owner's."""
-        if state.question is None or state.session is None:
+        if state.question is None or state.session is None or call.info.system:
             return False
         choice = parse_choice(call.payload.text, tuple(map(str, state.question.get("choices", ()))))
         if choice is None or not call.identity.is_owner:

@@ -65,12 +65,12 @@ class Identities:
 
     async def identify(self, info: PlatformInfo, sender: Sender) -> Identity | None:
         """The identity of a sender; None for a stranger."""
-        if info.system or (info.owner and sender.id == info.owner) or (info.name, sender.id) in self._owners:
+        if (info.owner and sender.id == info.owner) or (info.name, sender.id) in self._owners:
             return Identity(principal=OWNER, name=sender.name)
         record = await self._store.get_record(_IDENTITY, _build_key(info.name, sender.id))
         if record is not None:
             return Identity(principal=record.principal, name=str(record.value.get("name") or sender.name))
-        if (info.name, sender.id) in self._guests:
+        if info.system or (info.name, sender.id) in self._guests:
             return Identity(principal=_guest_principal(f"{info.name}-{sender.id}"), name=sender.name)
         return None
 

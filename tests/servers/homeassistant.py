@@ -91,7 +91,7 @@ class HouseHarness(WebHarness):
     }
     threads: Sequence[PlaceKind] = ()
     chats: Mapping[PlaceKind, str] = {"dm": "mobile_app_phone"}
-    people = (Sender(id="automation.morning", name="m"), Sender(id="automation.night", name="n"))
+    people = (Sender(id="sojourn_message", name="m"), Sender(id="another_event", name="n"))
     secret = TOKEN
 
     def __init__(self) -> None:
