@@ -171,7 +171,11 @@ class Identities:
 
 
 def _guest_principal(name: str) -> Principal:
-    return Principal("guest:" + re.sub(r"[^A-Za-z0-9._@+-]", "_", name))
+    """The principal of a guest. A name that has to be changed gets its hash, so that no two names become one."""
+    readable = re.sub(r"[^A-Za-z0-9._@+-]", "_", name)
+    if readable != name:
+        readable += "~" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return Principal("guest:" + readable)
 
 
 def _hash_code(salt: str, code: str) -> str:

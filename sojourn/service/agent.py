@@ -6,6 +6,7 @@ conversation, message and files → memory → skill shortlist → template → 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import logging
 import re
@@ -268,7 +269,10 @@ def find_root(session: Session, cwd: str, settings: Settings) -> Path:
     """The working folder of a session. A guest always gets a folder of their own. BadInput if it does not exist."""
     home = settings.home / "workspace"
     if session.principal != OWNER:
-        home = home / "guests" / re.sub(r"[^A-Za-z0-9_-]", "_", session.principal)
+        name = re.sub(r"[^A-Za-z0-9_-]", "_", session.principal)
+        if name != session.principal.replace("guest:", "guest_", 1):  # so that no two guests share a folder
+            name += "-" + hashlib.sha256(session.principal.encode()).hexdigest()[:16]
+        home = home / "guests" / name
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         return home
     wanted = cwd or session.cwd or settings["agent.workspace"]

@@ -88,6 +88,7 @@ class HouseHarness(WebHarness):
         "bad format": "a notification takes any text",
         "rate limit": "the house takes what it is given",
         "files in": "events have no files",
+        "two people": "a kind of event is one person, whatever names it gives",
     }
     threads: Sequence[PlaceKind] = ()
     chats: Mapping[PlaceKind, str] = {"dm": "mobile_app_phone"}

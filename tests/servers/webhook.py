@@ -35,6 +35,7 @@ class HookHarness:
         "a lost line": "we are the server, there is no line of ours",
         "a wrong key": "we show no key when we listen; others show theirs",
         "files in": "a knock has words only",
+        "two people": "a route is one program, whatever names it gives",
     }
     threads: Sequence[PlaceKind] = ()
     chats: Mapping[PlaceKind, str] = {"dm": "deploys"}
