@@ -22,10 +22,9 @@ from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.tool_schema import tool
 from sojourn.tools.lazy_parts import HTML_TO_TEXT
+from sojourn.tools.public_addresses import Address, is_public
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 PORTS = {"http": 80, "https": 443}
-_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # IPv4 addresses behind a translator
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +103,8 @@ async def _look_up(host: str, port: int) -> list[Address]:
 
 
 def is_private(address: Address) -> bool:
-    """True for any address that is not public; an IPv4 address inside an IPv6 one counts as itself."""
-    if isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour
-        if inner is None and address in _TRANSLATED:
-            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-        if inner is None and address.teredo:
-            inner = address.teredo[1]
-        if inner is not None:
-            return is_private(inner)
-    return not address.is_global or address.is_multicast or address.is_reserved
+    """True for any address that is not public."""
+    return not is_public(address)
 
 
 MAX_PAGE_BYTES = 5 << 20
