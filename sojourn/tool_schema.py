@@ -16,6 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
+from sojourn.core.provenance import Origin
 from sojourn.ports.tool import Asks, Effect, Question, Tool, ToolResult, Workspace
 
 _SCHEMAS: Mapping[Any, Json] = {
@@ -47,12 +48,14 @@ def tool(
     asks: Asks | None = None,
     guests: bool = False,
     name: str = "",
+    origins: tuple[Origin, ...] = ("foreign",),
 ) -> Callable[[Callable[..., Awaitable[str | ToolResult]]], Tool]:
     """Makes a Tool of `async def name(at: Workspace, …) -> str`.
 
     The docstring describes it; a line `path: where the file is` in it describes a parameter. Hints give the
     schema: str, int, float, bool, Literal, list[…], dict, … | None. `asks_first` asks before every call, also of
-    a tool that only reads. A call with other arguments than these is refused with BadInput before the function runs.
+    a tool that only reads. `origins` says whose text its results may hold: that of others unless told. A call with
+    other arguments than these is refused with BadInput before the function runs.
     """
 
     def build(function: Callable[..., Awaitable[str | ToolResult]]) -> Tool:
@@ -68,7 +71,14 @@ def tool(
 
         first = asks or (_ask_plainly(called) if asks_first else None)
         return Tool(
-            name=called, description=about, parameters=parameters, run=run, effect=effect, asks=first, guests=guests
+            name=called,
+            description=about,
+            parameters=parameters,
+            run=run,
+            effect=effect,
+            asks=first,
+            guests=guests,
+            origins=origins,
         )
 
     return build

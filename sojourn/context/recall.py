@@ -19,6 +19,7 @@ from sojourn.context.budget import to_contribution
 from sojourn.context.embeddings import LOAD_WAIT_SECONDS, Embedders
 from sojourn.context.stemming import is_stop_word, stem
 from sojourn.core.messages import Message, text_of
+from sojourn.core.provenance import Origin
 from sojourn.core.sessions import SessionId
 from sojourn.ports.app import PluginContext
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
@@ -174,4 +175,9 @@ def _to_block(candidates: Sequence[_Candidate], request: ContextRequest) -> Cont
         text="\n".join(dict.fromkeys(lines)),
         origin=f"session {first.session}, {day}",
         reason=reason,
+        origins=() if is_here else ("private", *_foreign_origin(messages)),
     )
+
+
+def _foreign_origin(messages: Sequence[Message]) -> tuple[Origin, ...]:
+    return ("foreign",) if any(message.native_id is not None for message in messages) else ()

@@ -19,6 +19,7 @@ from sojourn.core.errors import (
     PlatformFailed,
     SojournError,
 )
+from sojourn.core.provenance import Provenance
 from sojourn.core.sessions import SessionId, TurnId
 from sojourn.gateway.approval_prompts import handle_button
 from sojourn.gateway.chat_commands import CommandRunner, InboundCall, is_quick
@@ -165,6 +166,7 @@ class MessageDispatcher:
             runtime=choices.get("runtime", ""),
             template=choices.get("template", ""),
             attended=not call.info.system,
+            provenance=Provenance(foreign=True) if call.info.system else None,
         )
 
     def _reply_target(self, call: InboundCall) -> ReplyTarget:
@@ -184,7 +186,7 @@ class MessageDispatcher:
             return "done"
         if not self._is_addressed(call):
             return "waits"
-        if command := parse_command(payload.text, call.info.prefix):
+        if not call.info.system and (command := parse_command(payload.text, call.info.prefix)):
             if not is_quick(command[0]):
                 return "waits"
             await self._run_command(call, *command)
@@ -194,7 +196,7 @@ class MessageDispatcher:
     async def _answer_question(self, call: InboundCall, state: ActiveConversation) -> bool:
         """Answers the question of the running turn. False if the text is no answer, or not the owner's."""
         question, session = state.question, state.session
-        if question is None or session is None or not call.identity.is_owner:
+        if question is None or session is None or call.info.system or not call.identity.is_owner:
             return False
         meant = parse_choice(call.payload.text, str(question.detail.get("tool", "")))
         if meant is None or not await self._is_meant_for(question, call, session):
@@ -228,7 +230,7 @@ class MessageDispatcher:
             return "waits"
         if policy == "interrupt":
             await self._context.service.stop(state.session, call.by)
-        elif policy == "steer" and call.payload.text.strip() and not call.payload.files:
+        elif policy == "steer" and not call.info.system and call.payload.text.strip() and not call.payload.files:
             with suppress(NotFound, NotDriving, CannotSteer):  # the turn ended or takes no input: this message is next
                 await self._context.service.steer(state.session, call.payload.text, call.by)
                 return "steered"

@@ -10,6 +10,7 @@ from sojourn.core.places import Place
 from sojourn.core.sessions import Session
 from sojourn.gateway.bindings import encode_place
 from sojourn.gateway.context import GatewayContext
+from sojourn.gateway.render import without_calls
 from sojourn.ports.platform import CanThread, PlatformAdapter
 from sojourn.ports.store import Record
 from sojourn.service.home_channels import HomeChannel, place_from
@@ -27,7 +28,8 @@ async def open_target_place(adapter: PlatformAdapter, home: Place, title: str) -
     if home.thread:
         return home.with_fallback_reason("The home channel is already a thread.")
     try:
-        return await adapter.create_handoff_thread(home, f"Sojourn — {title}"[:_THREAD_NAME_CHARS])
+        name = without_calls(f"Sojourn — {title}"[:_THREAD_NAME_CHARS], adapter.info)
+        return await adapter.create_handoff_thread(home, name)
     except ThreadsUnsupported as error:
         home = error.place if isinstance(error, NoThreadHere) else home
         reason = f"No thread could be opened there ({error}), so the session is in the chat itself."

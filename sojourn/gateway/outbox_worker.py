@@ -12,7 +12,7 @@ from typing import Literal
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import Conflict, NotFound, PlatformDown, SendRefused, SojournError, StoreUnavailable
 from sojourn.gateway.payloads import OutboundPayload, decode_outbound
-from sojourn.gateway.render import DUPLICATE_MARK, file_line, split_text
+from sojourn.gateway.render import DUPLICATE_MARK, file_line, split_text, without_calls
 from sojourn.gateway.row_worker import RowWorker
 from sojourn.ports.gateway_store import Outgoing
 from sojourn.ports.platform import CanAsk, CanSendFiles, File, PlatformAdapter, Sent
@@ -91,7 +91,7 @@ class OutboxWorker(RowWorker):
             if isinstance(sent, Sent):
                 return sent
             payload = sent
-        text = (DUPLICATE_MARK if item.possible_duplicate else "") + payload.text
+        text = (DUPLICATE_MARK if item.possible_duplicate else "") + without_calls(payload.text, adapter.info)
         try:
             if payload.buttons and isinstance(adapter, CanAsk):
                 return await adapter.ask(payload.place, text, payload.buttons, reply_to=payload.reply_to)

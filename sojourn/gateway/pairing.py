@@ -66,13 +66,13 @@ class Identities:
 
     async def identify(self, info: PlatformInfo, sender: Sender) -> Identity | None:
         """The identity of a sender; None for a stranger."""
-        is_owner = info.system or (info.owner and sender.id == info.owner)
+        is_owner = info.owner and sender.id == info.owner
         if is_owner or (info.name, sender.id) in self._configured("owners"):
             return Identity(principal=OWNER, name=sender.name)
         record = await self._store.get_record(_IDENTITY, _build_key(info.name, sender.id))
         if record is not None:
             return Identity(principal=record.principal, name=str(record.value.get("name") or sender.name))
-        if (info.name, sender.id) in self._configured("guests"):
+        if info.system or (info.name, sender.id) in self._configured("guests"):
             return Identity(principal=_guest_principal(f"{info.name}-{sender.id}"), name=sender.name)
         return None
 
@@ -173,7 +173,11 @@ class Identities:
 
 
 def _guest_principal(name: str) -> Principal:
-    return Principal("guest:" + re.sub(r"[^A-Za-z0-9._@+-]", "_", name))
+    """The principal of a guest. A name that has to be changed gets its hash, so that no two names become one."""
+    readable = re.sub(r"[^A-Za-z0-9._@+-]", "_", name)
+    if readable != name:
+        readable += "~" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return Principal("guest:" + readable)
 
 
 def _hash_code(salt: str, code: str) -> str:

@@ -10,6 +10,7 @@ from sojourn.core.messages import Json
 from sojourn.ports.platform import Counting, PlatformInfo
 from sojourn.ports.tool import Covers
 from sojourn.text.ansi import strip_control
+from sojourn.text.mentions import neutralize_mentions
 
 _FENCE = re.compile(r"^\s{0,3}(```+|~~~+)(.*)$")
 _FENCE_ROOM = 8  # characters that closing and reopening a fence may take, besides its own line
@@ -22,6 +23,11 @@ def measure_length(text: str, counting: Counting) -> int:
     if counting == "utf16":
         return len(text.encode("utf-16-le", "surrogatepass")) // 2
     return len(text.encode("utf-8", "surrogatepass")) if counting == "bytes" else len(text)
+
+
+def without_calls(text: str, info: PlatformInfo) -> str:
+    """A text that calls nobody together (@all), and is not longer for the network."""
+    return neutralize_mentions(text, "") if info.counting == "bytes" else neutralize_mentions(text)
 
 
 def split_text(text: str, max_length: int, counting: Counting = "characters") -> list[str]:

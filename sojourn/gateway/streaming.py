@@ -14,7 +14,7 @@ from sojourn.core.errors import Conflict, PlatformFailed
 from sojourn.core.sessions import SessionId
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.payloads import ReplyTarget, decode_outbound
-from sojourn.gateway.render import DUPLICATE_MARK, measure_length, split_messages
+from sojourn.gateway.render import DUPLICATE_MARK, measure_length, split_messages, without_calls
 from sojourn.ports.gateway_store import Outgoing
 from sojourn.ports.platform import CanEdit, PlatformInfo, Sent
 from sojourn.ports.service import Turn
@@ -34,6 +34,7 @@ class SentMessage:
     def __init__(self, context: GatewayContext, session: SessionId, to: ReplyTarget) -> None:
         self._store, self._session, self._to = context.store, session, to
         adapter = context.find_adapter(to)
+        self._info = adapter.info if adapter is not None else None
         self.adapter: CanEdit | None = adapter if adapter is not None and isinstance(adapter, CanEdit) else None
 
     async def find(self, key: str) -> Outgoing | None:
@@ -54,6 +55,8 @@ class SentMessage:
     async def edit(self, row: Outgoing, text: str, *, attempts: int = _EDIT_ATTEMPTS) -> bool:
         """Replaces the text of a message. False if the network refuses."""
         assert self.adapter is not None
+        assert self._info is not None
+        text = without_calls(text, self._info)
         mark = DUPLICATE_MARK if row.possible_duplicate else ""
         sent = Sent(place=decode_outbound(row).place, id=row.message_id)
         for attempt in range(1, attempts + 1):

@@ -8,6 +8,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from sojourn.core.events import Progress
 from sojourn.core.messages import Message
+from sojourn.core.provenance import Origin
 from sojourn.core.sessions import Session
 from sojourn.core.tasks import TaskGraph
 
@@ -39,6 +40,7 @@ class ContextBlock:
     origin: str
     reason: str
     tokens: int = 0
+    origins: tuple[Origin, ...] = ()  # whose text it holds, if not the person's own
 
     def render(self) -> str:
         """Renders the block as runtimes send it: title, origin, reason and text."""

@@ -24,7 +24,7 @@ class PlatformInfo:
     counting: Counting = "characters"  # what max_chars counts
     prefix: str = "/"  # of commands, where the network itself uses /
     owner: str = ""  # the sender whom the network proves to be the owner
-    system: bool = False  # a machine sends events: no pairing, no reply to strangers
+    system: bool = False  # programs send events: guests, one for each sender, without pairing, commands and answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

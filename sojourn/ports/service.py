@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.handoff import Handoff, HandoffId
+from sojourn.core.provenance import Provenance
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
 from sojourn.ports.libraries import FactLibrary, SkillLibrary, TemplateLibrary
 from sojourn.ports.runtime import RuntimeStatus
@@ -40,6 +41,7 @@ class TurnRequest:
     cwd: str = ""
     attended: bool = True  # False: nobody can answer a question, so each is refused at once
     allow: tuple[str, ...] = ()  # tools that are allowed beforehand, inside the sandbox only
+    provenance: Provenance | None = None  # of a text that no person wrote; None: a person did
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

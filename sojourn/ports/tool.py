@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from sojourn.core.messages import Json
+from sojourn.core.provenance import Origin, Provenance
 from sojourn.core.sessions import OWNER, Principal, SessionId, TurnId
 
 Effect = Literal["reads", "writes", "runs"]
@@ -64,6 +65,7 @@ class Workspace(Protocol):
     principal: Principal
     seconds: float  # time limit of one call
     most: int  # characters of one result
+    provenance: Provenance  # what the turn has read so far
 
     async def ask(self, question: Question) -> Reply: ...
     def tell(self, line: str) -> None:
@@ -85,6 +87,7 @@ class Tool:
     effect: Effect = "reads"
     asks: Asks | None = None  # returns the question to ask first, or None
     guests: bool = False  # whether guests may use it
+    origins: tuple[Origin, ...] = ("foreign",)  # whose text its results may hold; () for the person's own
 
     def for_whom(self, principal: Principal) -> bool:
         return principal == OWNER or self.guests

@@ -6,6 +6,7 @@ conversation, message and files → memory → skill shortlist → template → 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import logging
 import re
@@ -20,6 +21,7 @@ from sojourn.core.errors import BadInput, SojournError
 from sojourn.core.events import Progress
 from sojourn.core.messages import Json, Message
 from sojourn.core.progress import PrepareDetail, ToolDetail
+from sojourn.core.provenance import Provenance
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId, TurnId
 from sojourn.core.settings import Settings
 from sojourn.ports.app import HasStore
@@ -38,6 +40,8 @@ from sojourn.service.plugin_cache import PluginCache
 from sojourn.service.turn_controls import TurnControls
 from sojourn.service.turn_record import TurnRecord
 from sojourn.service.turn_writer import STATE_KIND, StartedTurn, TurnWriter
+from sojourn.text.host_names import find_hosts
+from sojourn.text.message_origins import add_messages
 from sojourn.text.template_examples import render_examples
 from sojourn.text.token_count import estimate_tokens
 
@@ -59,7 +63,7 @@ class AgentService:
     ) -> tuple[TurnInput, ContextRequest]:
         """The input of the runtime, and the request that context sources saw."""
         record, session, writer = started.record, started.session, started.writer
-        past = await self.history(record)
+        past, earlier = await self.history(record)
         tools = tuple(tool for tool in await self._plugins.tools() if tool.for_whom(session.principal))
         request = ContextRequest(
             session=session,
@@ -77,6 +81,10 @@ class AgentService:
         blocks = [block for one in given for block in one.blocks]
         if examples and not runtime.takes_tool_history:
             blocks, examples = [*blocks, _to_text_block(examples)], ()
+        provenance = record.said.provenance or Provenance(foreign=session.principal != OWNER)
+        provenance = add_messages(provenance, [*earlier, record.message], {one.name: one.origins for one in tools})
+        provenance = provenance.add_origins(origin for block in blocks for origin in block.origins)
+        workspace = self._workspace(started, controls, provenance)
         turn = TurnInput(
             session=session,
             turn=record.id,
@@ -88,26 +96,29 @@ class AgentService:
             examples=examples,
             graph=next((one.graph for one in given if one.graph), None),
             tools=tools,
-            workspace=self._workspace(started, controls),
+            workspace=workspace,
             model=record.model,
             state=state,
             read_attachment=self._reader(session),
             ask=controls.ask,
-            steered=controls.steered,
+            steered=workspace.take_steering,
             may_spend=may_spend,
         )
         return turn, request
 
-    async def history(self, record: TurnRecord) -> tuple[HistoryEntry, ...]:
-        """The active messages before this request. A summary takes the place of the first message it replaces."""
-        live: list[tuple[int, HistoryEntry]] = []
+    async def history(self, record: TurnRecord) -> tuple[tuple[HistoryEntry, ...], list[Message]]:
+        """The active messages before this request, and all that they stand for, summarised ones included. A summary
+        takes the place of the first message it replaces."""
+        live, earlier = list[tuple[int, HistoryEntry]](), list[Message]()
         async with aclosing(self._app.store.read(record.session, messages_only=True)) as log:
             async for kept in log:
                 if kept.seq > record.after:
                     break
-                if isinstance(kept.item, Message) and kept.item.active:
-                    live.append((summary_place(kept.item) or kept.seq, HistoryEntry(kept.seq, kept.item)))
-        return tuple(past for _, past in sorted(live, key=lambda one: one[0]))
+                if isinstance(kept.item, Message) and (kept.item.active or kept.item.compacted):
+                    earlier.append(kept.item)
+                    if kept.item.active:
+                        live.append((summary_place(kept.item) or kept.seq, HistoryEntry(kept.seq, kept.item)))
+        return tuple(past for _, past in sorted(live, key=lambda one: one[0])), earlier
 
     async def _gather(self, request: ContextRequest, writer: TurnWriter) -> list[ContextContribution]:
         """Asks the context sources stage by stage, those of one stage concurrently."""
@@ -166,7 +177,7 @@ class AgentService:
         found = await self._app.store.get_record(STATE_KIND, f"{record.session}/{record.runtime}")
         return dict(found.value) if found else {}
 
-    def _workspace(self, started: StartedTurn, controls: TurnControls) -> TurnWorkspace:
+    def _workspace(self, started: StartedTurn, controls: TurnControls, provenance: Provenance) -> TurnWorkspace:
         record, session, settings = started.record, started.session, self._app.settings
         return TurnWorkspace(
             root=find_root(session, record.said.cwd, settings),
@@ -177,6 +188,7 @@ class AgentService:
             most=int(settings["tools.most"]),
             controls=controls,
             writer=started.writer,
+            provenance=provenance,
         )
 
     def _reader(self, session: Session) -> Callable[[Attachment], Awaitable[bytes]]:
@@ -200,7 +212,9 @@ def fit_budget(given: ContextContribution, budget: int) -> ContextContribution:
 
 
 def summary_place(message: Message) -> int:
-    """The sequence number of the first message a summary replaces; 0 for any other message."""
+    """The sequence number of the first message a summary replaces; 0 for any other message, and for imported ones."""
+    if message.native_id is not None:
+        return 0
     try:
         place = json.loads(message.extra or "{}").get("summary_of")
         return int(place[0])
@@ -233,10 +247,17 @@ class TurnWorkspace:
     most: int
     controls: TurnControls
     writer: TurnWriter
+    provenance: Provenance
     _full: bool = False
 
     async def ask(self, question: Question) -> Reply:
         return await self.controls.ask(question)
+
+    def take_steering(self) -> tuple[str, ...]:
+        """Takes what the person sent meanwhile; it may name hosts."""
+        texts = self.controls.steered()
+        self.provenance = self.provenance.add_hosts(host for text in texts for host in find_hosts(text))
+        return texts
 
     def tell(self, line: str) -> None:
         """Shows a line of tool output. Drops lines while the writer is behind: they are not part of the result."""
@@ -248,7 +269,10 @@ def find_root(session: Session, cwd: str, settings: Settings) -> Path:
     """The working folder of a session. A guest always gets a folder of their own. BadInput if it does not exist."""
     home = settings.home / "workspace"
     if session.principal != OWNER:
-        home = home / "guests" / re.sub(r"[^A-Za-z0-9_-]", "_", session.principal)
+        name = re.sub(r"[^A-Za-z0-9_-]", "_", session.principal)
+        if name != session.principal.replace("guest:", "guest_", 1):  # so that no two guests share a folder
+            name += "-" + hashlib.sha256(session.principal.encode()).hexdigest()[:16]
+        home = home / "guests" / name
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         return home
     wanted = cwd or session.cwd or settings["agent.workspace"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -10,7 +11,7 @@ from typing import Literal
 from sojourn.core.attachments import user_message as said_message
 from sojourn.core.errors import Conflict, SessionBusy
 from sojourn.core.events import Done, Metadata, Yielded
-from sojourn.core.messages import Json
+from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Lease, Principal, SessionId, TurnId, new_turn_id
 from sojourn.ports.service import Caller, Turn, TurnRequest
 from sojourn.ports.store import Record, RecordStore, Store
@@ -54,13 +55,22 @@ class TurnRecord:
     def running(self, lease: Lease, after: int) -> TurnRecord:
         return replace(self, state="running", since=lease.since, after=after)
 
-    def opening(self) -> list[Yielded]:
-        """The first items of a turn in the log."""
+    @property
+    def message(self) -> Message:
+        """The request as it is stored."""
         message = said_message(self.said.text, self.said.attachments, by=self.caller_label)
         if self.said.internal:
             message = replace(message, extra='{"internal": true}')
-        metadata = Metadata(session_id=self.session, turn_id=self.id, runtime=self.runtime, model=self.model)
-        return [metadata, message]
+        elif self.said.provenance is not None:
+            message = replace(message, extra=json.dumps({"by": self.caller_label, "foreign": True}))
+        return message
+
+    def opening(self) -> list[Yielded]:
+        """The first items of a turn in the log."""
+        return [
+            Metadata(session_id=self.session, turn_id=self.id, runtime=self.runtime, model=self.model),
+            self.message,
+        ]
 
     @property
     def key(self) -> str:

@@ -116,6 +116,20 @@ class PlatformContract(PlatformAbilitiesContract):
             await harness.write(chat, "a person's words", harness.people[0])
             assert (await ear.hear()).text == "a person's words"
 
+    async def test_two_people_are_two_senders_whatever_they_call_themselves(
+        self, harness: PlatformHarness, adapter: PlatformAdapter
+    ) -> None:
+        need(harness, "two people")
+        first, second = harness.people
+        place = adapter.home(harness.chats.get("group") or next(iter(harness.chats.values())))
+        async with listening(harness, adapter) as ear:
+            heard = []
+            for person in (first, type(second)(id=second.id, name=first.name), first):
+                await harness.write(place, "it is me", person)
+                heard.append((await ear.hear()).sender.id)
+        assert heard == [first.id, second.id, first.id]
+        assert len({one.casefold() for one in heard}) == 2
+
     async def test_hears_files(self, harness: PlatformHarness, adapter: PlatformAdapter, chat: Place) -> None:
         need(harness, "files in")
         async with listening(harness, adapter) as ear:

@@ -27,6 +27,7 @@ Trial = Literal[
     "a wrong key",
     "files in",  # people can send files
     "a bad name",  # some texts cannot name a chat
+    "two people",  # the network tells people apart
 ]
 TIMEOUT_SECONDS = 45.0  # longer than a mailbox without a push is polled
 QUIET_SECONDS = 0.3  # for what must not happen

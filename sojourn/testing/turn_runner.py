@@ -13,6 +13,7 @@ from sojourn.core.attachments import Attachment
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Chunk, Done, Progress
 from sojourn.core.messages import Json, Message, text_of, tool_calls_of
+from sojourn.core.provenance import Provenance
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId, TurnId, new_session_id, new_turn_id
 from sojourn.ports.runtime import HistoryEntry, Runtime, RuntimeOutput, TurnInput
 from sojourn.ports.tool import Question, Reply, Run, Tool
@@ -28,6 +29,7 @@ class FakeWorkspace:
     principal: Principal = OWNER
     seconds: float = 30.0
     most: int = 20_000
+    provenance: Provenance = field(default_factory=Provenance)
     answer: str = "once"
     questions: list[Question] = field(default_factory=list)
     told: list[str] = field(default_factory=list)

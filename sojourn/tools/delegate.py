@@ -37,7 +37,8 @@ class DelegationCounter:
 
 
 def delegate_task_tool(app: AgentContext) -> Tool:
-    @tool(effect="runs", asks=ask_nothing)  # what the sub-agent does is asked about when it does it
+    # What the sub-agent does is asked about when it does it.
+    @tool(effect="runs", asks=ask_nothing, origins=("foreign", "private"))
     async def delegate_task(at: Workspace, task: str, title: str = "") -> ToolResult:
         """Gives one bounded task to a sub-agent with the same tools and workspace, and returns its answer. It knows
         nothing of this conversation: say everything it needs.
@@ -53,7 +54,8 @@ def delegate_task_tool(app: AgentContext) -> Tool:
         child = await app.service.open(by, model=model or None, runtime=runtime, cwd=str(at.root), parent=at.session)
         if title:
             at.tell(f"sub-agent: {title[:100]}")
-        turn = await app.service.say(child.id, TurnRequest(text=TASK + task, cwd=str(at.root)), by)
+        request = TurnRequest(text=TASK + task, cwd=str(at.root), provenance=at.provenance)
+        turn = await app.service.say(child.id, request, by)
         return await _await_answer(app, turn, by, at)
 
     return delegate_task

@@ -51,7 +51,7 @@ class ReadApprovals:
 def read_file_tool(app: Shared) -> Tool:
     reading = app.shared(ReadApprovals)
 
-    @tool(asks=reading.ask)
+    @tool(asks=reading.ask, origins=())
     async def read_file(at: Workspace, path: str, offset: int = 1, limit: int = 2000) -> ToolResult:
         """Reads a text file, with line numbers; for a folder, lists what is in it.
 
@@ -78,7 +78,7 @@ def write_file_tool(app: PluginContext) -> Tool:
             old = ""
         return ask_about_writing(at, raw, app.settings, describe_change(old, content, raw))
 
-    @tool(effect="writes", asks=asks)
+    @tool(effect="writes", asks=asks, origins=())
     async def write_file(at: Workspace, path: str, content: str) -> ToolResult:
         """Writes a whole text file inside the workspace; makes its folders. To change a part, use patch.
 
@@ -176,7 +176,7 @@ def _count_lines(text: str) -> int:
 def send_file_tool(app: PluginContext) -> Tool:
     reading = app.shared(ReadApprovals)
 
-    @tool(asks=reading.ask)
+    @tool(asks=reading.ask, origins=())
     async def send_file(at: Workspace, path: str) -> ToolResult:
         """Gives the person a file, a picture for example: it is sent to the chat and kept with the session.
 

@@ -106,6 +106,7 @@ class GuardedCall:
         question = await asyncio.to_thread(self._question, at, arguments)  # it may read files and compare them
         if await self._app.shared(ToolApprovals).allow(tool, question, at) and question is not None:
             _require_same(question, await asyncio.to_thread(self._question, at, arguments))
+        at.provenance = at.provenance.add_origins(tool.origins)
         started = time.monotonic()
         own = OWN_LIMIT_SETTINGS.get(tool.name)
         limit = float(self._app.settings[own]) if own else at.seconds

@@ -6,16 +6,17 @@ A fact is a record of kind `fact` under `<principal>/<8 hex digits>`: `{"text", 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
 from sojourn.core.errors import BadInput, NotFound
+from sojourn.core.messages import Json
 from sojourn.ports.app import HasStore
 from sojourn.ports.store import Record
-from sojourn.ports.tool import Tool, ToolResult, Workspace
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.text.redaction import redact
 from sojourn.tool_schema import tool
-from sojourn.tools.guard import ask_nothing
 
 KIND = "fact"
 MAX_FACT_CHARS = 2000
@@ -23,7 +24,7 @@ MAX_FACTS = 500  # records of one person
 
 
 def memory_tool(app: HasStore) -> Tool:
-    @tool(effect="writes", asks=ask_nothing)  # a list the person sees and edits, not their files
+    @tool(effect="writes", asks=_ask_about_foreign, origins=())
     async def memory(
         at: Workspace, action: Literal["list", "add", "edit", "delete"], text: str = "", id: str = "", why: str = ""
     ) -> ToolResult:
@@ -50,6 +51,21 @@ def memory_tool(app: HasStore) -> Tool:
         return ToolResult(text=f"Fact {id} is now: {value['text']}", facts={"id": id})
 
     return memory
+
+
+def _ask_about_foreign(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
+    """Facts are a list that the person sees and edits, so nothing is asked as long as only they have spoken."""
+    action = str(arguments["action"])
+    if action == "list" or not at.provenance.foreign:
+        return None
+    acts = {"add": "Remember this for all later sessions?", "edit": "Change what is remembered?"}
+    lines = [f"{key}: {arguments[key]}" for key in ("id", "text", "why") if arguments.get(key)]
+    return Question(
+        id="",
+        text=f"{acts.get(action, 'Forget this?')} This conversation has read text that you did not write.",
+        detail="\n".join(lines),
+        dangerous=True,
+    )
 
 
 def _clean(text: str) -> str:

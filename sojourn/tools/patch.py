@@ -49,7 +49,7 @@ def patch_tool(app: PluginContext) -> Tool:
         names = ", ".join(one.place.shown for one in made)
         return worst if worst.dangerous else replace(worst, text=f"Change {names}?")
 
-    @tool(effect="writes", asks=asks)
+    @tool(effect="writes", asks=asks, origins=())
     async def patch(
         at: Workspace, path: str = "", old: str = "", new: str = "", diff: str = "", all: bool = False
     ) -> ToolResult:

@@ -42,7 +42,7 @@ class _Search:
 def search_files_tool(app: PluginContext) -> Tool:
     reading = app.shared(ReadApprovals)
 
-    @tool(asks=reading.ask)
+    @tool(asks=reading.ask, origins=())
     async def search_files(
         at: Workspace,
         pattern: str,

@@ -18,7 +18,7 @@ MAX_MESSAGE_CHARS = 1500  # of one message
 
 
 def session_search_tool(app: HasStore) -> Tool:
-    @tool(guests=True)
+    @tool(guests=True, origins=("foreign", "private"))
     async def session_search(
         at: Workspace, query: str = "", session: str = "", around: int = 0, limit: int = 10
     ) -> ToolResult:
@@ -84,7 +84,7 @@ def _format_message(message: Message) -> str:
 
 
 def session_list_tool(app: HasStore) -> Tool:
-    @tool(guests=True)
+    @tool(guests=True, origins=("foreign", "private"))
     async def session_list(at: Workspace, since: str = "", until: str = "", limit: int = 10) -> ToolResult:
         """Lists the person's sessions, newest first. To read one, use session_search with its id.
 

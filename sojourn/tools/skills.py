@@ -19,7 +19,7 @@ MAX_LISTED_FILES = 100  # of a skill's folder that are named
 
 
 def skills_list_tool(app: HasSettings) -> Tool:
-    @tool(guests=True)
+    @tool(guests=True, origins=())
     async def skills_list(at: Workspace, about: str = "") -> ToolResult:
         """Lists the skills there are: instructions for particular kinds of work. Read one with skill_view.
 
@@ -40,7 +40,7 @@ def skills_list_tool(app: HasSettings) -> Tool:
 
 
 def skill_view_tool(app: HasSettings) -> Tool:
-    @tool(guests=True)
+    @tool(guests=True, origins=())
     async def skill_view(at: Workspace, name: str, file: str = "") -> ToolResult:
         """Shows a skill's instructions, or a file that belongs to it.
 

@@ -18,7 +18,7 @@ MAX_ITEMS, MAX_ITEM_CHARS = 100, 500
 
 
 def todo_tool(app: HasStore) -> Tool:
-    @tool(effect="writes", asks=ask_nothing)  # it only changes its own list
+    @tool(effect="writes", asks=ask_nothing, origins=())  # it only changes its own list
     async def todo(at: Workspace, items: list[dict[str, str]] | None = None) -> ToolResult:
         """Your list of steps for this session: shows it, or replaces all of it. Use it for work of three steps or
         more; keep one step at "doing".

@@ -18,6 +18,7 @@ from sojourn.testing.platform_steps import listening
 from tests.servers.webhook import SECRET, HookHarness
 
 AT = "/webhook/deploys"
+FORGE = "/webhook/forge"  # a route for services that sign the body alone
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ async def test_a_knock_is_answered_when_its_message_is_kept_and_not_before(harne
 async def test_a_service_that_signs_the_body_alone_is_heard(harness: HookHarness, adapter: Webhook):
     async with listening(harness, adapter) as ear:
         body = b'{"ref": "main"}'
-        knock = asyncio.create_task(harness.http.post(AT, content=body, headers=as_github(body)))
+        knock = asyncio.create_task(harness.http.post(FORGE, content=body, headers=as_github(body)))
         assert (await ear.hear()).text == 'push\n{"ref": "main"}'
         knock.cancel()
 
@@ -64,7 +65,9 @@ async def test_a_service_that_signs_the_body_alone_is_heard(harness: HookHarness
 async def test_a_repeated_knock_is_the_same_message(harness: HookHarness, adapter: Webhook):
     async with listening(harness, adapter) as ear:
         body = b"plain words"
-        knocks = [asyncio.create_task(harness.http.post(AT, content=body, headers=as_github(body))) for _ in range(2)]
+        knocks = [
+            asyncio.create_task(harness.http.post(FORGE, content=body, headers=as_github(body))) for _ in range(2)
+        ]
         first, second = await ear.hear(), await ear.hear()
         assert first.id == second.id
         for knock in knocks:
@@ -111,7 +114,18 @@ async def test_a_taken_port_is_said(harness: HookHarness, adapter: Webhook):
     assert "port" in refused.value.hint
 
 
-@pytest.mark.parametrize("routes", [{}, {"a": {"secret": "short"}}, {"a b": {}}, {"a": {"secrets": "x"}}, {"a": 1}, 7])
+@pytest.mark.parametrize(
+    "routes",
+    [
+        {},
+        {"a": {"secret": "short"}},
+        {"a b": {}},
+        {"a": {"secrets": "x"}},
+        {"a": {"secret": "x" * 16, "signature": "none"}},
+        {"a": 1},
+        7,
+    ],
+)
 def test_a_wrong_route_is_said(routes: Any):
     with pytest.raises(BadConfig, match="route"):
         WebhookSettings(routes=routes).parse_routes()

@@ -1,5 +1,6 @@
 """The page that explains how to add a tool: its example is offered, asks first, and runs."""
 
+from sojourn.core.provenance import Provenance
 from sojourn.ports.tool import Question, Reply
 from tests.docs.examples import example_app
 
@@ -11,6 +12,7 @@ class Folder:
 
     session, turn, principal = "s", "t", "owner"
     seconds, most = 10.0, 1000
+    provenance = Provenance()
 
     def __init__(self, root):
         self.root, self.asked = root, []

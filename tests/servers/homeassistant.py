@@ -88,10 +88,11 @@ class HouseHarness(WebHarness):
         "bad format": "a notification takes any text",
         "rate limit": "the house takes what it is given",
         "files in": "events have no files",
+        "two people": "a kind of event is one person, whatever names it gives",
     }
     threads: Sequence[PlaceKind] = ()
     chats: Mapping[PlaceKind, str] = {"dm": "mobile_app_phone"}
-    people = (Sender(id="automation.morning", name="m"), Sender(id="automation.night", name="n"))
+    people = (Sender(id="sojourn_message", name="m"), Sender(id="another_event", name="n"))
     secret = TOKEN
 
     def __init__(self) -> None:

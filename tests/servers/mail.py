@@ -205,6 +205,7 @@ class MailHarness:
             "smtp_host": "127.0.0.1",
             "smtp_port": self._sending.port,
             "smtp_security": "none",
+            "verified_by": "mx.home.example",
         }
         return EmailSettings(**(about | more))
 
@@ -225,6 +226,9 @@ class MailHarness:
         mail = EmailMessage()
         mail["From"], mail["To"] = f"{by.name} <{by.id}>", self.us
         mail["Message-ID"] = make_msgid(domain="home.example")
+        mail["Authentication-Results"] = heads.pop(
+            "Authentication_Results", f"mx.home.example; dmarc=pass header.from={by.id.rpartition('@')[2]}"
+        )
         for name, value in heads.items():
             mail[name.replace("_", "-")] = value
         mail.set_content(text)
@@ -244,6 +248,12 @@ class MailHarness:
     async def put_in_post(self, mail: EmailMessage) -> str:
         await aiosmtplib.send(mail, hostname="127.0.0.1", port=self._smtp_port)
         return str(mail["Message-ID"]).strip("<>")
+
+    async def post_raw(self, raw: bytes) -> None:
+        """Sends a mail byte for byte."""
+        await aiosmtplib.send(
+            raw, sender="evil@evil.example", recipients=[self.us], hostname="127.0.0.1", port=self._smtp_port
+        )
 
     def got(self, who: str) -> list[EmailMessage]:
         return self._boxes.letters(who)

@@ -110,10 +110,14 @@ class NtfyServer:
 
 
 class NtfyHarness:
-    lacks: Mapping[str, str] = {"bad format": "a topic takes any text", "not found": "a topic is made by writing to it"}
+    lacks: Mapping[str, str] = {
+        "bad format": "a topic takes any text",
+        "not found": "a topic is made by writing to it",
+        "two people": "a topic proves nothing about who writes, so it is one person",
+    }
     threads: Sequence[PlaceKind] = ()
     chats: Mapping[PlaceKind, str] = {"dm": "garden"}
-    people = (Sender(id="Ann", name="Ann"), Sender(id="Ben", name="Ben"))
+    people = (Sender(id="garden", name="Ann"), Sender(id="garden", name="Ben"))
     secret = TOKEN
 
     def __init__(self) -> None:
@@ -159,7 +163,9 @@ class NtfyHarness:
 
     async def read_messages(self, place: Place) -> list[PostedMessage]:
         return [
-            PostedMessage(id=one["id"], text=one["message"], by=one.get("title", ""))
+            PostedMessage(
+                id=one["id"], text=one["message"], by="" if "sojourn" in (one.get("tags") or ()) else one["topic"]
+            )
             for one in self.server.messages
             if one["topic"] == place.chat
         ]

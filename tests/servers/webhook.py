@@ -35,10 +35,11 @@ class HookHarness:
         "a lost line": "we are the server, there is no line of ours",
         "a wrong key": "we show no key when we listen; others show theirs",
         "files in": "a knock has words only",
+        "two people": "a route is one program, whatever names it gives",
     }
     threads: Sequence[PlaceKind] = ()
     chats: Mapping[PlaceKind, str] = {"dm": "deploys"}
-    people = (Sender(id="builder", name="builder"), Sender(id="tester", name="tester"))
+    people = (Sender(id="deploys", name="builder"), Sender(id="quiet", name="tester"))
     secret = SECRET.reveal()
 
     def __init__(self) -> None:
@@ -54,6 +55,7 @@ class HookHarness:
         routes = {
             "deploys": {"secret": SECRET.reveal(), "deliver": f"{self._web.url}/answers"},
             "quiet": {"secret": "x" * 20},
+            "forge": {"secret": SECRET.reveal(), "signature": "hub"},
         }
         self.settings = WebhookSettings(port=port, routes=routes)
         self._kit = AdapterKit(self.settings)
@@ -94,7 +96,7 @@ class HookHarness:
     async def write(self, place: Place, text: str, by: Sender, *, files: Sequence[File] = ()) -> str:
         """One after the other, as a queue does."""
         id = uuid.uuid4().hex
-        body = json.dumps({"id": id, "text": text, "sender": by.id}).encode()
+        body = json.dumps({"id": id, "text": text, "sender": by.name}).encode()
         self._last = asyncio.create_task(self._knock(place.chat, body, self._last))
         self._knocking.add(self._last)
         return f"{place.chat}/{id}"

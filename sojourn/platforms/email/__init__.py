@@ -39,6 +39,11 @@ class EmailSettings:
                 raise BadConfig(f"[plugins.email] {name} is {getattr(self, name)!r}.", hint=hint)
         if "@" not in self.address:
             raise BadConfig(f"[plugins.email] address is {self.address!r}.", hint="It looks like agent@example.org.")
+        if not self.verified_by.strip():
+            raise BadConfig(
+                "[plugins.email] has no `verified_by`, so nobody could tell who wrote a mail.",
+                hint="Set it to the first word of Authentication-Results in a mail that you received.",
+            )
 
 
 plugin = Plugin(

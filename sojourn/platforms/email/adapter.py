@@ -1,13 +1,14 @@
 """E-mail adapter: all mail of a person is one chat; a hand-off starts a new subject.
 
-A mail is marked as seen when it is stored. Mail from before the first start is ignored. The sender of a mail can be
-forged: see `verified_by`.
+A mail is marked as seen when it is stored. Mail from before the first start is ignored, and so is mail whose sender the
+server of `verified_by` does not confirm: anybody can write any address into `From`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import imaplib
+import logging
 import socket
 import uuid
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -32,20 +33,13 @@ from sojourn.core.errors import (
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore
 from sojourn.platforms.email import EmailSettings
-from sojourn.platforms.email.mail import (
-    NAME,
-    Mail,
-    build_mail,
-    find_thread,
-    is_authenticated,
-    parse_mail,
-    place_from_address,
-    to_inbound,
-)
+from sojourn.platforms.email.mail import NAME, Mail, build_mail, find_thread, parse_mail, place_from_address, to_inbound
+from sojourn.platforms.email.sender_proof import is_confirmed
 from sojourn.platforms.refusals import check_length
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 _TIMEOUT_SECONDS = 30
 _MAX_IDLE_SECONDS = 28 * 60  # seconds, RFC 2177
@@ -119,13 +113,13 @@ class Email:
             await asyncio.sleep(self._settings.poll_seconds)
 
     def _is_for_us(self, mail: Mail) -> bool:
-        who, server = mail.sender.id, self._settings.verified_by
-        return (
-            "@" in who
-            and who != self.account
-            and not mail.is_automatic
-            and (not server or is_authenticated(mail, server))
-        )
+        who = mail.sender.id
+        if "@" not in who or who == self.account or mail.is_automatic:
+            return False
+        if is_confirmed(who, mail.auth_results, self._settings.verified_by):
+            return True
+        logger.info("a mail is left out: %s does not confirm who sent it", self._settings.verified_by)
+        return False
 
     def _remember(self, mail: Mail) -> None:
         self._mails[mail.id] = self._last[mail.sender.id, find_thread(mail)] = mail

@@ -13,6 +13,7 @@ from imap_tools import MailMessage
 
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.email import EmailSettings
+from sojourn.platforms.email.sender_proof import parse_from
 from sojourn.platforms.markdown import render_html
 from sojourn.ports.platform import File, Inbound
 
@@ -35,21 +36,22 @@ class Mail:
     files: tuple[File, ...]
     at: float
     is_automatic: bool  # written by a machine
-    auth_results: tuple[str, ...]  # Authentication-Results
+    auth_results: tuple[str, ...]  # Authentication-Results, topmost first
 
 
 def parse_mail(mail: MailMessage, fallback_id: str) -> Mail:
     headers: Mapping[str, tuple[str, ...]] = mail.headers
     ids = _ID.findall(" ".join(headers.get("message-id", ())))
     before = _ID.findall(" ".join([*headers.get("references", ()), *headers.get("in-reply-to", ())]))
-    sender, attachments = mail.from_values, mail.attachments
+    address, name = parse_from(headers.get("from", ())) or ("", "")
+    attachments = mail.attachments
     text = strip_quotes(mail.text) if mail.text.strip() else html_to_text(mail.html)
     return Mail(
         id=ids[0] if ids else fallback_id,
         subject=mail.subject,
         text=text,
         references=tuple(dict.fromkeys(before)),
-        sender=Sender(id=sender.email.lower() if sender else "", name=(sender.name or sender.email) if sender else ""),
+        sender=Sender(id=address, name=name or address),
         files=tuple(File(name=a.filename or "file", media_type=a.content_type, data=a.payload) for a in attachments),
         at=max(0.0, mail.date.timestamp()),
         is_automatic=_is_automatic(headers),
@@ -66,15 +68,6 @@ def _is_automatic(headers: Mapping[str, tuple[str, ...]]) -> bool:
         or " ".join(headers.get("precedence", ())).strip().lower() in _BULK_PRECEDENCE
         or "".join(headers.get("return-path", ("x",))).strip() == "<>"
     )
-
-
-def is_authenticated(mail: Mail, server: str) -> bool:
-    """Whether that server confirms the sender (DMARC)."""
-    for proof in mail.auth_results:
-        words = " ".join(proof.split()).lower()
-        if words.partition(";")[0].split()[:1] == [server.lower()] and re.search(r"\bdmarc=pass\b", words):
-            return True
-    return False
 
 
 def find_thread(mail: Mail) -> str | None:

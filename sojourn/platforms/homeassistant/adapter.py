@@ -65,16 +65,18 @@ class HomeAssistant:
         data, context = event.get("data") or {}, event.get("context") or {}
         id, place = str(context.get("id", "")), self._reply_place(data.get("chat"))
         text = data.get("text") if isinstance(data.get("text"), str) else json.dumps(data, ensure_ascii=False)
-        sender = str(data.get("sender") or context.get("user_id") or "home")
-        if event.get("event_type") == _STATE_CHANGED:
-            sender, place = str(data.get("entity_id")), self._reply_place(None)
+        sender = str(event.get("event_type"))  # the kind of event is who it is; what it says of itself is a name
+        name = str(data.get("sender") or context.get("user_id") or "home")
+        if sender == _STATE_CHANGED:
+            sender = name = str(data.get("entity_id"))
+            place = self._reply_place(None)
             if sender not in self._settings.entities or not (text := _describe_change(data)):
                 return None
             id = f"{id}/{sender}"  # one cause may change several entities
         return Inbound(
             id=id,
             place=place,
-            sender=Sender(id=sender, name=sender),
+            sender=Sender(id=sender, name=name),
             text=str(text)[:_MAX_CHARS],
             at=datetime.fromisoformat(event["time_fired"]).timestamp(),
         )

@@ -216,6 +216,7 @@ class Matrix:
             "body": caption or file.name,
             "url": saved.content_uri,
             "info": {"mimetype": file.media_type, "size": len(file.data)},
+            "m.mentions": {},
         }
         return await self._post(place, {**content, **build_relation(place, "")})
 

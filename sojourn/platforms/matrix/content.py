@@ -12,7 +12,7 @@ _MAX_EVENT_BYTES = 60_000  # the network accepts 65,536 for a whole event
 
 
 def build_text_content(text: str, *, plain: bool) -> dict[str, Any]:
-    content = {"msgtype": "m.text", "body": text}
+    content: dict[str, Any] = {"msgtype": "m.text", "body": text, "m.mentions": {}}  # nobody, not even with @room
     html = "" if plain else render_html(text)
     if html and len(html.encode()) + len(text.encode()) < _MAX_EVENT_BYTES:
         content |= {"format": "org.matrix.custom.html", "formatted_body": html}

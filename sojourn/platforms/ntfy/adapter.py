@@ -1,7 +1,7 @@
 """ntfy adapter: one topic is one chat, without threads and edits.
 
-A topic has no members: anybody who knows it can write with any title. The title is used as the sender, so protect the
-topic, or keep its name secret. Our own messages carry a tag, so that we ignore them.
+A topic has no members: anybody who knows it can write with any title. So the topic is the sender, and the title only a
+name to show: protect the topic, or keep its name secret. Our own messages carry a tag, so that we ignore them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Ntfy:
         return Inbound(
             id=str(message["id"]),
             place=self._place,
-            sender=Sender(id=title, name=title),
+            sender=Sender(id=self._settings.topic, name=title),
             text=text,
             files=files,
             at=float(message.get("time", 0)),

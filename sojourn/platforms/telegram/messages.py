@@ -49,7 +49,7 @@ def parse_message_number(id: str) -> int:
 async def to_inbound(message: Message, bot: Bot) -> Inbound | None:
     """Maps a message; None for bots, system messages, and messages without text and files."""
     author = message.from_user
-    if author is None or author.is_bot:
+    if author is None or author.is_bot or message.sender_chat is not None:  # a channel, or an admin who hides
         return None
     text, is_called = _extract_text(message, bot)
     files, problems = await _fetch_files(message)

@@ -1,8 +1,9 @@
 """Webhook adapter: each route is a chat with a program, which sends signed requests and receives signed answers.
 
 A request gets status 202 when its message is stored. After any other status the program should send it again: the same
-`id`, or the same body, is the same message. Our signature covers the time and the body: `X-Sojourn-Signature:
-sha256=<HMAC of "<X-Sojourn-Timestamp>.<body>">`. `X-Hub-Signature-256`, which covers only the body, is accepted too.
+`id`, or the same body, is the same message, and nothing is done twice. A route takes one kind of signature. Ours covers
+the time and the body: `X-Sojourn-Signature: sha256=<HMAC of "<X-Sojourn-Timestamp>.<body>">`. `X-Hub-Signature-256`
+covers the body alone and is valid for ever, so its messages are remembered for ever.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from sojourn.core.settings import Secret
 from sojourn.platforms.refusals import check_length
 from sojourn.platforms.rest_client import RestClient
 from sojourn.platforms.webhook import WebhookRoute, WebhookSettings
-from sojourn.ports.app import PluginAccess
+from sojourn.platforms.webhook.received import ReceivedRequests
+from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import Inbound, PlatformInfo, Sent
 
 NAME = "webhook"
@@ -44,6 +46,7 @@ _KEEP_TIMEOUT_SECONDS = 30.0  # for storing the message of a request
 class _PendingRequest:
     inbound: Inbound
     stored: asyncio.Future[None]
+    is_lasting: bool  # its signature never expires
 
 
 class Webhook:
@@ -51,7 +54,8 @@ class Webhook:
 
     info = PlatformInfo(name=NAME, label="Webhook", max_chars=_MAX_CHARS, system=True)
 
-    def __init__(self, app: PluginAccess) -> None:
+    def __init__(self, app: PluginContext) -> None:
+        self._received = ReceivedRequests(app.store)
         settings: WebhookSettings = app.configured(NAME)
         self._host, self._port, self._routes = settings.host, settings.port, settings.parse_routes()
         self.account = f"{self._host}:{self._port}"
@@ -64,12 +68,14 @@ class Webhook:
         }
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
+        await self._received.prune()
         async with self._serve():
             while True:
                 pending = await self._requests.get()
                 if pending.stored.done():  # the request timed out; the program sends it again
                     continue
                 yield pending.inbound
+                await self._received.add(pending.inbound.id, is_lasting=pending.is_lasting)
                 if not pending.stored.done():
                     pending.stored.set_result(None)
 
@@ -108,9 +114,12 @@ class Webhook:
         if body is None:
             return JSONResponse({"error": f"at most {_MAX_BODY_BYTES} bytes"}, 413)
         # The same answer for both cases: who cannot sign must not learn which routes exist.
-        if route is None or not is_signature_valid(route.secret, request.headers, body, time.time()):
-            return JSONResponse({"error": "no such route, or not signed with its secret"}, 401)
-        pending = _PendingRequest(_to_inbound(route, request, body), asyncio.get_running_loop().create_future())
+        if route is None or not _is_signed(route, request.headers, body):
+            return JSONResponse({"error": "no such route, or not signed as it demands"}, 401)
+        inbound, is_lasting = _to_inbound(route, request, body), route.signature == "hub"
+        if await self._received.has(inbound.id):
+            return JSONResponse({"status": "kept", "id": inbound.id, "repeated": True}, 202)
+        pending = _PendingRequest(inbound, asyncio.get_running_loop().create_future(), is_lasting)
         self._requests.put_nowait(pending)
         self._futures.add(pending.stored)
         await asyncio.wait({pending.stored}, timeout=_KEEP_TIMEOUT_SECONDS)
@@ -166,20 +175,22 @@ def _to_inbound(route: WebhookRoute, request: Request, body: bytes) -> Inbound:
     with suppress(ValueError):
         document = json.loads(body)
     fields = document if isinstance(document, dict) else {}
-    stamp = request.headers.get("x-sojourn-timestamp", "")
-    id = str(fields.get("id") or hashlib.sha256(stamp.encode() + b"." + body).hexdigest())
+    if route.signature == "hub":  # a number in a service's body names a thing, not the message
+        id = hashlib.sha256(body).hexdigest()
+    else:
+        stamp = request.headers.get("x-sojourn-timestamp", "")
+        id = str(fields.get("id") or hashlib.sha256(stamp.encode() + b"." + body).hexdigest())
     text = fields.get("text")
     if not isinstance(text, str):
         event = request.headers.get("x-github-event") or request.headers.get("x-event") or ""
         text = f"{event}\n{body.decode(errors='replace')}".strip()[:_MAX_CHARS]
-    sender = fields.get("sender")
-    sender = sender if isinstance(sender, str) and sender else route.name
+    name = fields.get("sender")  # for people to read; the route is who it is
     return Inbound(
         id=f"{route.name}/{id}",
         place=place_from_route(route.name),
         text=text,
         at=time.time(),
-        sender=Sender(id=sender, name=sender),
+        sender=Sender(id=route.name, name=name if isinstance(name, str) and name else route.name),
     )
 
 
@@ -191,13 +202,20 @@ def sign(secret: Secret, body: bytes, now: float) -> dict[str, str]:
     return {"X-Sojourn-Timestamp": stamp, "X-Sojourn-Signature": _compute_mac(secret, stamp.encode() + b"." + body)}
 
 
+def _is_signed(route: WebhookRoute, headers: Mapping[str, str], body: bytes) -> bool:
+    check = is_hub_signature_valid if route.signature == "hub" else is_signature_valid
+    return check(route.secret, headers, body, time.time())
+
+
 def is_signature_valid(secret: Secret, headers: Mapping[str, str], body: bytes, now: float) -> bool:
-    """Checks our signature, or that of GitHub and others. `headers` has lower-case names."""
-    stamp = headers.get("x-sojourn-timestamp", "")
-    if stamp:
-        fresh = stamp.isascii() and stamp.isdecimal() and len(stamp) < 16 and abs(now - int(stamp)) <= _MAX_AGE_SECONDS
-        given = headers.get("x-sojourn-signature", "")
-        return _is_equal(given, _compute_mac(secret, stamp.encode() + b"." + body)) and fresh
+    """Checks our signature. `headers` has lower-case names."""
+    stamp, given = headers.get("x-sojourn-timestamp", ""), headers.get("x-sojourn-signature", "")
+    fresh = stamp.isascii() and stamp.isdecimal() and len(stamp) < 16 and abs(now - int(stamp)) <= _MAX_AGE_SECONDS
+    return _is_equal(given, _compute_mac(secret, stamp.encode() + b"." + body)) and fresh
+
+
+def is_hub_signature_valid(secret: Secret, headers: Mapping[str, str], body: bytes, _: float) -> bool:
+    """Checks the signature of GitHub and others, which covers the body alone."""
     return _is_equal(headers.get("x-hub-signature-256", ""), _compute_mac(secret, body))
 
 

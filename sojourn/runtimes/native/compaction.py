@@ -11,6 +11,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Tool
 from sojourn.core.messages import Message, text_of, tool_calls_of
 from sojourn.ports.runtime import HistoryEntry
 from sojourn.ports.tool import Tool
+from sojourn.runtimes.prompt_text import is_imported, quote_imported
 from sojourn.text.token_count import estimate_tokens, truncate_to_tokens
 
 SUMMARISE = (
@@ -67,6 +68,8 @@ def to_pages(old: Sequence[HistoryEntry], max_tokens: int) -> list[str]:
 
 
 def _render_message(message: Message) -> str:
+    if message.role == "system" and is_imported(message):
+        message = quote_imported(message)
     text, half = text_of(message), _MAX_MESSAGE_CHARS // 2
     if len(text) > _MAX_MESSAGE_CHARS:
         text = f"{text[:half]} […] {text[-half:]}"

@@ -18,7 +18,9 @@ from sojourn.runtimes.native.translate import repair_messages, to_model
 from sojourn.runtimes.prompt_text import (
     describe_attachment,
     inline_text,
+    is_imported,
     is_text,
+    quote_imported,
     render_context,
     text_without_attachments,
     to_text_messages,
@@ -61,7 +63,7 @@ async def build_opening(
         build_instructions(turn),
         render_context([*turn.blocks, *_summary_block(summary)], (), turn.graph),
         *notes,
-        *(text_of(message) for message in history if message.role == "system"),
+        *(text_of(message) for message in history if message.role == "system" and not is_imported(message)),
     ]
     leading = Message(role="system", content="\n\n".join(filter(None, system)))
     opening = _merge_system([leading, *_example_messages(turn, choice)], choice)
@@ -72,7 +74,8 @@ async def build_opening(
 
 def _history_messages(turn: TurnInput, history: Sequence[Message]) -> list[Message]:
     """Returns the conversation so far. Without tools some providers refuse tool messages: they become text."""
-    talk = [message for message in history if message.role != "system"]
+    shown = (quote_imported(one) if one.role == "system" and is_imported(one) else one for one in history)
+    talk = [message for message in shown if message.role != "system" and (message.role != "user" or message.content)]
     if turn.tools or not any(message.role == "tool" or message.tool_calls for message in talk):
         return repair_messages(talk)
     return to_text_messages(talk)

@@ -1,5 +1,6 @@
 """Who may talk, and how strangers are let in."""
 
+import hashlib
 import json
 import re
 
@@ -40,6 +41,18 @@ def people(store, settings, clock):
     return Identities(store, settings, clock=clock)
 
 
+GUEST = "guest:fake-4_3~" + hashlib.sha256(b"fake-4:3").hexdigest()[:16]
+
+
+async def test_distinct_people_never_share_a_principal(store, home):
+    names = ["4:3", "4_3", "4;3", "a b", "a_b", "A_b", "[x]", "_x_", "é", "e\u0301", "x~", "x~0"]
+    listed = ", ".join(f"fake:{one}" for one in names if one.isascii() and " " not in one)
+    people = Identities(store, make_settings(home, gateway_guests=listed, gateway_pairing=True))
+    programs = PlatformInfo(name="fake", label="Fake", system=True)
+    found = [(await people.identify(programs, Sender(id=one))).principal for one in names]
+    assert len(set(found)) == len(names)
+
+
 async def test_everybody_is_a_stranger_at_first(people):
     assert await people.identify(INFO, ANN) is None
 
@@ -48,7 +61,7 @@ async def test_lists_in_the_settings_say_who_is_who(store, home):
     people = Identities(store, make_settings(home, gateway_owners="fake:42, x:1", gateway_guests="fake:4:3"))
     assert (await people.identify(INFO, ANN)).principal == OWNER
     guest = await people.identify(INFO, BEN)
-    assert (guest.is_owner, guest.principal) == (False, "guest:fake-4_3")
+    assert (guest.is_owner, guest.principal) == (False, GUEST)
     assert await people.identify(PlatformInfo(name="x", label="X"), ANN) is None
 
 
@@ -68,7 +81,7 @@ async def test_a_code_has_eight_clear_characters_and_is_kept_hashed(people, stor
     assert code not in json.dumps(kept.value)
 
 
-@pytest.mark.parametrize(("as_owner", "principal"), [(True, OWNER), (False, "guest:fake-4_3")])
+@pytest.mark.parametrize(("as_owner", "principal"), [(True, OWNER), (False, GUEST)])
 async def test_pairing_lets_a_person_in(people, as_owner, principal):
     code = await people.issue_code("fake", BEN)
     request, given = await people.pair(f"{code[:4].lower()}-{code[4:]}", as_owner=as_owner)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sojourn import config
 from sojourn.app import App
+from sojourn.core.provenance import Provenance
 from sojourn.core.sessions import OWNER, Principal, SessionId, TurnId, new_turn_id
 from sojourn.core.settings import Settings
 from sojourn.ports.runtime import Runtime
@@ -24,6 +25,7 @@ class Room:
     principal: Principal = OWNER
     seconds: float = 10.0
     most: int = 30_000
+    provenance: Provenance = field(default_factory=Provenance)
     answers: list[str] = field(default_factory=lambda: ["once"])
     asked: list[Question] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
