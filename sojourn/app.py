@@ -16,6 +16,7 @@ from sojourn.core.errors import BadConfig, NotFound, SojournError, SourceUnreada
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.core.settings import Secret, Settings
 from sojourn.importers.import_history import import_history
+from sojourn.importers.reader_process import confine_importer
 from sojourn.importers.samples import add_samples
 from sojourn.plugins import (
     CALL_JUDGE,
@@ -205,7 +206,7 @@ class App:
         principal: Principal = OWNER,
         progress: Progress | None = None,
     ) -> ImportReport:
-        source = self._sources[found.source]
+        source = confine_importer(self._sources[found.source])
         return await import_history(self.store, source, found, dry_run=dry_run, principal=principal, progress=progress)
 
     def open_hermes_history(self, home: Path) -> History:

@@ -115,6 +115,8 @@ tools.environment | text
     Variables that commands see besides PATH, HOME and the like, separated by commas.
 tools.private_hosts | text
     Hosts of the private network that web_fetch may read, separated by commas.
+tools.parallel_calls | number | 8 | 1..100
+    How many tool calls of one answer run at once; the others wait.
 tools.delegates | number | 4 | 0..100
     How many tasks one turn may give to a sub-agent.
 tools.delegate_seconds | number | 900 | 1..86400

@@ -40,10 +40,19 @@ def _from_state(name: str) -> Any:
 
 
 ContextDep = Annotated[AppContext, _from_state("context")]
-StreamsDep = Annotated[Streams, _from_state("streams")]
 ActivityDep = Annotated[Activity, _from_state("activity")]
 PluginRoutesDep = Annotated[PluginRoutes, _from_state("mounts")]
 BrowserSessionsDep = Annotated[BrowserSessions, _from_state("visitors")]
+
+
+async def _streams(request: Request) -> Streams:
+    """Refuses before anything is begun, when the visitor has too many streams open."""
+    streams: Streams = request.app.state.streams
+    streams.check_room(request.scope)
+    return streams
+
+
+StreamsDep = Annotated[Streams, Depends(_streams)]
 
 
 async def _store(context: ContextDep) -> Store:

@@ -25,6 +25,7 @@ from sojourn.http import login
 from sojourn.http.app import make_app
 from sojourn.http.auth import is_loopback
 from sojourn.http.sse import Streams
+from sojourn.http_limits import limited_config
 from sojourn.ports.app import AgentContext, AppContext
 from sojourn.server_file import FILE_NAME, Server, is_serving, read_server_file, remove_server_file, write_server_file
 
@@ -61,6 +62,7 @@ async def serve(context: AppContext, report: Callable[[ServerReady], None], *, u
             lifespan="on",
             ws="none",
             proxy_headers=False,
+            **limited_config(),
         )
         record = Server(
             address=_address(host, listening),
@@ -158,7 +160,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(address)
-        opened.listen(2048)
+        opened.listen()
     except OSError as error:
         opened.close()
         raise _to_listen_error(host, port, error) from error

@@ -7,6 +7,7 @@ Closing a stream stops only the stream.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
@@ -18,7 +19,7 @@ from fastapi import Response
 from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
-from sojourn.core.errors import SojournError
+from sojourn.core.errors import RateLimited, SojournError
 from sojourn.core.events import Chunk, Event, Metadata
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Change, Recorded
@@ -28,6 +29,7 @@ from sojourn.text.codec import encode_recorded
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
+MAX_STREAMS_PER_VISITOR = 256  # open at once
 HEARTBEAT_FRAME = b":\n\n"
 RETRY_FRAME = b"retry: 1000\n\n"  # milliseconds until a browser that lost the line comes back
 
@@ -107,8 +109,16 @@ class Streams:
 
     def __init__(self, heartbeat: float = 15.0) -> None:
         self.heartbeat = heartbeat
-        self._open: set[asyncio.Task[None]] = set()
+        self._open: dict[asyncio.Task[None], str] = {}  # each with its visitor
         self._closed = False
+
+    def check_room(self, scope: Scope) -> None:
+        """RateLimited when this visitor has too many streams open."""
+        if sum(one == _visitor(scope) for one in self._open.values()) >= MAX_STREAMS_PER_VISITOR:
+            raise RateLimited(
+                f"You have {MAX_STREAMS_PER_VISITOR} streams open, which is the most.",
+                hint="Close pages or clients that follow sessions, then try again.",
+            )
 
     def __len__(self) -> int:
         return len(self._open)
@@ -120,14 +130,20 @@ class Streams:
             stream.cancel()
 
     @contextmanager
-    def holding(self, stream: asyncio.Task[None]) -> Iterator[None]:
-        self._open.add(stream)
+    def holding(self, stream: asyncio.Task[None], scope: Scope) -> Iterator[None]:
+        self._open[stream] = _visitor(scope)
         if self._closed:
             stream.cancel()
         try:
             yield
         finally:
-            self._open.discard(stream)
+            del self._open[stream]
+
+
+def _visitor(scope: Scope) -> str:
+    """Tells visitors apart: by the token or the cookie that let them in."""
+    shown = [value for name, value in scope.get("headers", ()) if name in (b"authorization", b"cookie")]
+    return hashlib.sha256(b"\n".join(shown)).hexdigest()
 
 
 class EventStream(Response):
@@ -149,11 +165,12 @@ class EventStream(Response):
         self._streams, self._source, self._quiet, self._resumable = streams, source, True, resumable
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._streams.check_room(scope)
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         tell = asyncio.create_task(self._tell(send))
         others = [asyncio.create_task(self._beat(send)), asyncio.create_task(_wait_for_disconnect(receive))]
         try:
-            with self._streams.holding(tell):
+            with self._streams.holding(tell, scope):
                 await asyncio.wait([tell, others[1]], return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in (tell, *others):

@@ -17,7 +17,6 @@ from sojourn.ports.app import HasStore
 from sojourn.ports.store import Health
 
 router = APIRouter(tags=["status"])
-_WORKING_STATES = ("healthy", "read-only")
 _HEALTH_TIMEOUT_SECONDS = 5.0  # seconds a health check may take before slow counts as broken
 _UNHEALTHY: Responses = {503: {"description": "The store cannot be used now; says why.", "model": schemas.HealthSchema}}
 
@@ -48,10 +47,10 @@ async def check_health(context: HasStore) -> Health:
 @router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", summary="Is it working?", responses=_UNHEALTHY)
 async def healthz(context: ContextDep, response: Response) -> schemas.HealthSchema:
-    """Needs no token. 200 when sessions can be read, 503 with the real error and the next step when not. Only
-    `/api/health` tells where the store is."""
+    """Needs no token. 200 when sessions can be read and written, 503 with the real error and the next step when not.
+    Only `/api/health` tells where the store is."""
     found = _hide_paths(await check_health(context), context.settings.home)
-    response.status_code = 200 if found.state in _WORKING_STATES else 503
+    response.status_code = 200 if found.state == "healthy" else 503
     return schemas.HealthSchema.model_validate(found).model_copy(update={"version": __version__})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -60,7 +61,7 @@ async def import_history(
     if not problem:
         try:
             with source.open(found.home) as reader:
-                listed = list(reader.sessions())
+                listed = await asyncio.to_thread(_list_sessions, reader)
                 counts.found = len(listed)
                 todo = _select_changed(listed, await store.list_fingerprints(source.name, home), counts)
                 forgotten = await store.list_forgotten(source.name, home, [one.native_id for one in todo])
@@ -69,7 +70,9 @@ async def import_history(
                 if dry_run:
                     counts.imported, todo = len(todo), []
                 done = 0
-                for batch, read in _batches(reader, todo, counts):
+                batches = _batches(reader, todo, counts)
+                while (found_batch := await asyncio.to_thread(next, batches, None)) is not None:
+                    batch, read = found_batch
                     for one in await store.ingest(source.name, home, batch, principal=principal):
                         counts.add(one)
                     done += read
@@ -87,6 +90,10 @@ async def import_history(
         dry_run=dry_run,
         seconds=time.monotonic() - begun,
     )
+
+
+def _list_sessions(reader: HistoryReader) -> list[SessionEntry]:
+    return list(reader.sessions())
 
 
 def _select_changed(listed: list[SessionEntry], known: dict[str, str], counts: _Counts) -> list[SessionEntry]:

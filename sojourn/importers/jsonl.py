@@ -11,11 +11,13 @@ import json
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from sojourn.core.errors import SourceUnreadable
+from sojourn.importers.regular_file import MAX_FILE_BYTES, MAX_LINE_BYTES, open_regular
 from sojourn.text.escape import from_bytes
 
 if sys.version_info >= (3, 14):
@@ -23,7 +25,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".zst": zstd.open}
+_UNPACKERS: dict[str, Callable[[BinaryIO], AbstractContextManager[Any]]] = {".gz": gzip.open, ".zst": zstd.open}
 _READ_ERRORS: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, zstd.ZstdError)
 
 
@@ -58,11 +60,12 @@ class JsonLinesFile:
             )
 
     def _read_lines(self) -> Iterator[bytes]:
-        has_begun = False
+        has_begun, size, number = False, 0, 0
         try:
-            with _OPENERS.get(self.path.suffix, open)(self.path, "rb") as file:
-                for raw in file:
-                    has_begun = True
+            with open_regular(self.path) as packed, _UNPACKERS.get(self.path.suffix, nullcontext)(packed) as file:
+                while raw := file.readline(MAX_LINE_BYTES + 1):
+                    has_begun, size, number = True, size + len(raw), number + 1
+                    self._check_limits(number, raw, size)
                     yield raw
         except _READ_ERRORS as error:
             if not has_begun:
@@ -70,6 +73,18 @@ class JsonLinesFile:
                     f"{self.path} cannot be read: {error}.", hint="Check the file and its permissions."
                 ) from error
             self.warnings.append(f"{self.path.name} ends early: {error}")
+
+    def _check_limits(self, number: int, raw: bytes, size: int) -> None:
+        if len(raw) > MAX_LINE_BYTES:
+            raise SourceUnreadable(
+                f"Line {number} of {self.path} is longer than {MAX_LINE_BYTES >> 20} MB.",
+                hint="It is not a history that the program wrote, or it is damaged.",
+            )
+        if size > MAX_FILE_BYTES:
+            raise SourceUnreadable(
+                f"{self.path} holds more than {MAX_FILE_BYTES >> 20} MB when it is unpacked.",
+                hint="Sessions of this size are not imported.",
+            )
 
     def _parse_line(self, number: int, raw: bytes) -> JsonLine | None:
         text = from_bytes(raw.rstrip(b"\r\n"))

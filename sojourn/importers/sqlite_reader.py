@@ -7,21 +7,26 @@ permission), a temporary copy is read.
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sqlite3
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 from sojourn.core.errors import SourceUnreadable
+from sojourn.importers.regular_file import MAX_LINE_BYTES, open_descriptor
 
 T = TypeVar("T")
 _BUSY_SECONDS = 5.0
 _MAX_ATTEMPTS = 5
+MAX_QUERY_SECONDS = 30.0
+_PROGRESS_STEPS = 10_000  # of the database, between two looks at the clock
 
 
 class ForeignDb:
@@ -38,6 +43,7 @@ class ForeignDb:
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self.seen: tuple[int, ...] | None = None  # the file as it was when it was opened
         self._log: Path | None = None  # its write-ahead log, if the connection does not see new commits
+        self._until = math.inf  # when a query has taken too long
         self.opened = 0  # number of times the file was opened; the schema may differ each time
 
     def __getstate__(self) -> dict[str, Any]:
@@ -56,9 +62,15 @@ class ForeignDb:
         """Runs `ask` until the file did not change meanwhile, so that the answer is consistent."""
         with self._lock:
             for _ in range(_MAX_ATTEMPTS):
+                self._until = time.monotonic() + MAX_QUERY_SECONDS
                 try:
                     answer = ask(self._connection())
                 except sqlite3.DatabaseError as error:
+                    if self._is_late():
+                        raise SourceUnreadable(
+                            f"{self.path} takes longer than {MAX_QUERY_SECONDS:g} seconds to read.",
+                            hint="It may be damaged, or made to keep us busy.",
+                        ) from error
                     if not self._is_unchanged():  # read without locks during a write: try again
                         continue
                     raise to_unreadable(error, self.path) from error
@@ -93,7 +105,7 @@ class ForeignDb:
         if self._copied_to is not None:  # made by the process that pickled this object
             return self._connect(self._copied_to, "mode=ro")
         real = self.path.resolve()
-        if not real.is_file():
+        if not real.is_file():  # no pipe, no device
             raise SourceUnreadable(f"There is no database at {self.path}.", hint="Give the program's data folder.")
         log = real.with_name(real.name + "-wal")
         is_quiet = not log.exists() and _is_wal_database(real)
@@ -126,6 +138,10 @@ class ForeignDb:
         )
         try:
             db.execute("PRAGMA query_only=ON")
+            db.execute("PRAGMA trusted_schema=OFF")
+            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_LINE_BYTES)
+            db.set_authorizer(_authorize)
+            db.set_progress_handler(self._is_late, _PROGRESS_STEPS)
             db.execute("SELECT 1 FROM sqlite_master").fetchone()
         except sqlite3.Error:
             db.close()
@@ -133,13 +149,25 @@ class ForeignDb:
         db.text_factory = self._text_factory
         return db
 
+    def _is_late(self) -> bool:
+        return time.monotonic() > self._until
+
 
 class DamagedDatabase(SourceUnreadable):
     """The file is a database, but a damaged one."""
 
 
+def _authorize(action: int, what: str | None, column: str | None, database: str | None, through: str | None) -> int:
+    """Refuses to read through a view or a trigger: what it computes is chosen by who made the file."""
+    return sqlite3.SQLITE_DENY if through is not None else sqlite3.SQLITE_OK
+
+
 def to_unreadable(error: sqlite3.Error, path: Path) -> SourceUnreadable:
     """Translates an error of SQLite."""
+    if "prohibited" in str(error) or "not authorized" in str(error):
+        return SourceUnreadable(
+            f"{path} has a view where its program has a table ({error}).", hint="It was not made by that program."
+        )
     if isinstance(error, sqlite3.OperationalError):
         return SourceUnreadable(f"{path} cannot be read: {error}.", hint="Check the file and its permissions.")
     return DamagedDatabase(f"{path} is damaged: {error}.", hint="Let the program it belongs to repair it, or copy it.")
@@ -184,7 +212,7 @@ def _open_forever(path: Path) -> int:
     for identity, one in list(_descriptors.items()):
         if not os.fstat(one).st_nlink and _descriptors.pop(identity, None) is not None:
             os.close(one)  # the file was deleted: no lock on it matters
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = open_descriptor(path)
     found = os.fstat(descriptor)
     _descriptors[found.st_dev, found.st_ino] = descriptor
     return descriptor

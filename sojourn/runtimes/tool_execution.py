@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
 from sojourn.core.errors import SojournError
@@ -15,20 +16,27 @@ from sojourn.ports.tool import Tool, ToolResult, Workspace
 from sojourn.text.ansi import strip_control
 
 STOPPED = "Stopped before it gave a result; whether it was carried out is not known."
+MAX_AT_ONCE = 8  # calls
 _MAX_PREVIEW_CHARS = 80
 _MAX_ERROR_CHARS = 300
 
 
 async def run_tool_calls(
-    calls: Sequence[ToolCall], tools: Sequence[Tool], workspace: Workspace
+    calls: Sequence[ToolCall], tools: Sequence[Tool], workspace: Workspace, *, at_once: int = MAX_AT_ONCE
 ) -> AsyncGenerator[Progress | Message, None]:
-    """Runs the calls in parallel. When it is cancelled, calls without a result get one that says so."""
+    """Runs the calls, `at_once` of them in parallel; the others wait their turn.
+
+    When it is cancelled, calls without a result get one that says so.
+    """
     by_name = {tool.name: tool for tool in tools}
-    for call in calls:
-        yield Progress("tool", {**_describe_call(call), "status": "started"})
-    tasks = {asyncio.create_task(_run_timed(call, by_name, workspace), name=call.name): call for call in calls}
+    waiting = deque(calls)
+    tasks: dict[asyncio.Task[tuple[ToolResult, float]], ToolCall] = {}
     try:
-        while tasks:
+        while tasks or waiting:
+            while waiting and len(tasks) < at_once:
+                call = waiting.popleft()
+                tasks[asyncio.create_task(_run_timed(call, by_name, workspace), name=call.name)] = call
+                yield Progress("tool", {**_describe_call(call), "status": "started"})
             over, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in over:
                 call = tasks.pop(task)
@@ -37,7 +45,7 @@ async def run_tool_calls(
                 yield _to_ended_progress(call, result, seconds)
     except asyncio.CancelledError:
         await _cancel_all(tasks)
-        for call in tasks.values():
+        for call in (*tasks.values(), *waiting):
             yield tool_result(call, STOPPED)
         raise
     finally:

@@ -19,6 +19,7 @@ from sojourn.importers.claude_code.layout import (
     read_titles,
 )
 from sojourn.importers.jsonl import JsonLinesFile, parse_object
+from sojourn.importers.regular_file import read_regular
 from sojourn.importers.transcript_builder import ImportedUsage, TranscriptBuilder, as_mapping, as_text, to_json
 from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
 from sojourn.ports.plugin import Plugin
@@ -154,7 +155,7 @@ def _read_side_files(one: SessionFile) -> Iterator[tuple[str, dict[str, Any]]]:
         return
     for path in (get_title_path(one.path), one.path.with_suffix(".meta.json")):
         try:
-            data = parse_object(path.read_bytes())
+            data = parse_object(read_regular(path))
         except OSError:
             continue
         if data is not None:

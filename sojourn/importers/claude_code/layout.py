@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.importers.jsonl import parse_object
+from sojourn.importers.regular_file import open_regular, read_head
 from sojourn.importers.transcript_builder import to_seconds
 from sojourn.text.escape import from_bytes
 
@@ -62,14 +63,9 @@ def is_session_file(path: Path) -> bool:
     if path.suffix != ".jsonl" or not path.is_file():
         return False
     try:
-        return bool(_SESSION.search(read_head(path)))
+        return bool(_SESSION.search(read_head(path, _HEAD_BYTES)))
     except OSError:
         return True  # reading it will report the error
-
-
-def read_head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_HEAD_BYTES)
 
 
 def list_project_folders(home: Path) -> list[Path]:
@@ -110,7 +106,7 @@ def _list_folder(folder: Path) -> Iterator[SessionFile]:
 def _inspect_file(path: Path) -> Iterator[SessionFile]:
     """The sessions in a file: none, one, or one and its subagents."""
     try:
-        stat, head = path.stat(), read_head(path)
+        stat, head = path.stat(), read_head(path, _HEAD_BYTES)
     except OSError as error:
         yield _to_unreadable(path, error)
         return
@@ -141,7 +137,7 @@ def _inspect_file(path: Path) -> Iterator[SessionFile]:
 def read_titles(path: Path) -> Iterator[dict[str, Any]]:
     """The title records at the beginning of a file; they belong to other sessions."""
     try:
-        lines = read_head(path).split(b"\n")
+        lines = read_head(path, _HEAD_BYTES).split(b"\n")
     except OSError:
         return  # reported when the sessions are listed
     for line in lines:
@@ -178,7 +174,7 @@ def _is_before(version: str, other: tuple[int, ...]) -> bool:
 
 def _has_sidechain(path: Path) -> bool:
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        with open_regular(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return data.find(_SIDECHAIN) >= 0
     except (OSError, ValueError):  # deleted or emptied meanwhile
         return False

@@ -7,6 +7,7 @@ session_index.jsonl                               titles that people gave to ses
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -14,10 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from stat import S_ISREG
 
 from sojourn.core.errors import SourceUnreadable
 from sojourn.importers.codex.rollout import NAME, read_rollout
 from sojourn.importers.jsonl import JsonLinesFile
+from sojourn.importers.regular_file import read_head
 from sojourn.importers.transcript_builder import as_text
 from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
 from sojourn.ports.plugin import Plugin
@@ -74,6 +77,8 @@ def _inspect_file(path: Path, *, archived: bool = False) -> Rollout:
     native, began = (named[2], named[1]) if named else (path.name.partition(".")[0], "")
     try:
         stat = path.stat()
+        if not S_ISREG(stat.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
     except OSError as error:
         return Rollout(native, path, began, problem=f"{path} cannot be read: {error.strerror or error}")
     return Rollout(native, path, began, stat.st_size, stat.st_mtime_ns, archived)
@@ -156,8 +161,7 @@ class CodexImporter:
 
 def _read_head(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            return file.read(4096)
+        return read_head(path, 4096)
     except OSError:
         return b""
 

@@ -17,6 +17,7 @@ from sojourn.core.errors import SourceUnreadable
 from sojourn.importers.jsonl import parse_object
 from sojourn.importers.opencode.messages import add_v1_rows
 from sojourn.importers.opencode.rows import MessageRow, SessionBuilder, SessionRow
+from sojourn.importers.regular_file import read_regular
 from sojourn.importers.transcript_builder import as_mapping, to_seconds
 from sojourn.text.escape import from_bytes
 
@@ -73,7 +74,7 @@ class FileTree:
 
 def _read_text(path: Path) -> str:
     try:
-        return from_bytes(path.read_bytes())
+        return from_bytes(read_regular(path))
     except OSError as error:
         raise SourceUnreadable(
             f"{path} cannot be read: {error.strerror or error}.", hint="Check its permissions."

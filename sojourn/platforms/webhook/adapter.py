@@ -29,6 +29,7 @@ from starlette.routing import Route
 from sojourn.core.errors import BadInput, PlatformDown, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.core.settings import Secret
+from sojourn.http_limits import limited_config
 from sojourn.platforms.refusals import check_length
 from sojourn.platforms.rest_client import RestClient
 from sojourn.platforms.webhook import WebhookRoute, WebhookSettings
@@ -90,7 +91,9 @@ class Webhook:
                 hint="Set another `port` under [plugins.webhook].",
             ) from error
         app = Starlette(routes=[Route("/webhook/{route}", self._handle_request, methods=["POST"])])
-        config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, lifespan="off", ws="none")
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, server_header=False, lifespan="off", ws="none", **limited_config()
+        )
         config.load()
         server = uvicorn.Server(config)
         server.lifespan = config.lifespan_class(config)

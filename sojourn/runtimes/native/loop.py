@@ -38,6 +38,7 @@ class AgentLoop:
     usage: UsageTotals
     window: int
     steps: int
+    parallel_calls: int
     ratio: float  # the model's token count over our estimate
     make_room: MakeRoom | None = None  # summarises the beginning of the conversation
     _has_text: bool = False  # text was shown; the next text starts a new paragraph
@@ -140,7 +141,9 @@ class AgentLoop:
         if not calls:
             return
         results: dict[str, str] = {}
-        async with aclosing(run_tool_calls(calls, self.turn.tools, self.turn.workspace)) as running:
+        async with aclosing(
+            run_tool_calls(calls, self.turn.tools, self.turn.workspace, at_once=self.parallel_calls)
+        ) as running:
             async for item in running:
                 if isinstance(item, Message):
                     results[item.tool_call_id or ""] = text_of(item)

@@ -31,6 +31,7 @@ class NativeTurn:
     turn: TurnInput
     window: int
     steps: int
+    parallel_calls: int
 
     def __post_init__(self) -> None:
         self._usage = UsageTotals(model=self.client.choice.name)
@@ -69,6 +70,7 @@ class NativeTurn:
             usage=self._usage,
             window=self.window,
             steps=self.steps,
+            parallel_calls=self.parallel_calls,
             ratio=self._ratio,
             make_room=self._make_room,
         )

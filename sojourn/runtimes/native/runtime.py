@@ -120,7 +120,8 @@ class NativeRuntimeAdapter:
         client = await self._open_client(turn.model)
         window = await self._context_window(client)
         start_turn: type[NativeTurn] = await asyncio.to_thread(self._load, TURN)
-        async with aclosing(start_turn(client, turn, window, self._settings["model.steps"]).run()) as items:
+        steps, parallel_calls = int(self._settings["model.steps"]), int(self._settings["tools.parallel_calls"])
+        async with aclosing(start_turn(client, turn, window, steps, parallel_calls).run()) as items:
             async for item in items:
                 yield item
 

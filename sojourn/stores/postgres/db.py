@@ -28,6 +28,9 @@ from sojourn.text.redaction import Redactor
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"  # one snapshot for all statements
 WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
 CHANNEL = "sojourn"
+MAX_SCHEMA = 9999  # number of a migration
+# Divides by zero when a newer version has upgraded the store. It needs no answer, so it costs no round trip.
+_CHECK_SCHEMA = "SELECT 1 / (max(number) <= ?)::int FROM schema_migrations"
 _MAX_INSERT_ROWS = 16  # more rows than this use COPY
 _MAX_QUEUED_STATEMENTS = 256  # statements
 _MAX_PAYLOAD_BYTES = 7000  # of one NOTIFY; PostgreSQL takes 8000
@@ -63,11 +66,14 @@ class PostgresDb:
         clock: ServerClock,
         *,
         base: int = 0,
+        newest: int = MAX_SCHEMA,
         prepare: bool | None = None,
     ) -> None:
         self._connection, self.redact = connection, redact
         self._clock, self._base, self._prepare = clock, base, prepare
         self._queue: list[tuple[str, Sequence[Any]]] = [(begin, ())]
+        if begin == WRITE:
+            self._queue.append((_CHECK_SCHEMA, (newest,)))
         self._has_begun = False
         self._change_count = 0
         self.wake_names: set[str] = set()
@@ -158,7 +164,7 @@ class PostgresDb:
     # the end of the transaction
     def commit(self) -> None:
         """Commits, then notifies other processes. Without any statement it does nothing."""
-        if not self._has_begun and len(self._queue) == 1:
+        if not self._has_begun and self._queue[-1][0] in (READ, WRITE, _CHECK_SCHEMA):
             return
         self.is_committing = True
         commit = self._connection.cursor()

@@ -12,7 +12,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from sojourn.core.errors import StoreUnavailable
+from sojourn.core.errors import StoreNewer, StoreUnavailable
 from sojourn.stores.postgres.connect import Connection, PostgresAddress, configure, connect
 from sojourn.stores.postgres.db import PostgresDb, ServerClock
 from sojourn.stores.postgres.errors import RETRYABLE, is_restarting, translate
@@ -91,10 +91,17 @@ class TransactionRunner:
     def _run_once(self, work: Callable[[PostgresDb], T], begin: str, prepare: bool | None) -> T:
         pool, state = self.open()
         connection = self._get_connection(pool)
-        db = PostgresDb(connection, self._redact, begin, self._clock, base=state.base, prepare=prepare)
+        newest = self._migrations[-1][0]
+        db = PostgresDb(connection, self._redact, begin, self._clock, base=state.base, newest=newest, prepare=prepare)
         try:
             result = work(db)
             db.commit()
+        except psycopg.errors.DivisionByZero as error:
+            self._roll_back(connection, pool)
+            raise StoreNewer(
+                f"{self._address} was upgraded by a newer Sojourn (this one knows schema {newest}).",
+                hint="Update Sojourn and start it again. Nothing was changed.",
+            ) from error
         except psycopg.Error as error:
             self._roll_back(connection, pool)
             if not connection.closed:

@@ -29,6 +29,7 @@ from sojourn.text.escape import from_bytes
 
 BUSY_SECONDS = 30.0
 _MIN_FREE_BYTES = 65_536
+_MAX_LOG_BYTES = 4_194_304  # of the write-ahead log, after a checkpoint
 
 RESTORE = "Restore a backup with `sojourn store restore`; your file is not changed."
 
@@ -42,6 +43,7 @@ def connect(path: Path, *, read_only: bool, timeout: float = BUSY_SECONDS) -> sq
             opened.execute("PRAGMA foreign_keys = ON")
             opened.execute("PRAGMA secure_delete = ON")
             opened.execute("PRAGMA wal_autocheckpoint = 1000")
+            opened.execute(f"PRAGMA journal_size_limit = {_MAX_LOG_BYTES}")
             opened.text_factory = from_bytes  # invalid UTF-8 in a row must not stop the writer
             return opened
         try:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
+from pathlib import Path
 from typing import Any, cast
 
 from sojourn.core.events import Chunk, Yielded
@@ -20,6 +21,7 @@ from sojourn.core.sessions import Lease, Recorded, TurnId
 from sojourn.ports.store import SideWrites
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.log import EVENT_COLUMNS, LOG_COLUMNS, append, encode_event_row, encode_message_row
+from sojourn.stores.sql.migrations import check_not_newer
 from sojourn.stores.sql.rows import count_tool_calls
 from sojourn.stores.sqlite.db import RECORD_CHANGE, SqliteDb
 
@@ -29,7 +31,8 @@ _FENCES = ("fence", "driver_fence")
 _ADVANCE = (
     "UPDATE sessions SET last_seq = NEW.seq, {counters}ended_at = NULL, end_reason = NULL WHERE id = NEW.session_id "
     "AND last_seq = NEW.seq - 1 AND lease_fence = NEW.fence AND driver_fence = NEW.driver_fence "
-    "AND lease_until IS NOT NULL{condition}; SELECT RAISE(ABORT, 'not as expected') WHERE changes() <> 1;"
+    "AND lease_until IS NOT NULL AND (SELECT max(number) FROM schema_migrations) <= @newest{condition}; "
+    "SELECT RAISE(ABORT, 'not as expected') WHERE changes() <> 1;"
 )
 Work = Callable[[Any], Any]
 Encode = Callable[[Db, Lease, int, Any, TurnId | None, float], tuple[tuple[Any, ...], Recorded]]
@@ -58,12 +61,13 @@ class BulkInsert:
     trigger: tuple[str, ...]  # the statements for each NEW row
     encode: Encode  # returns the values of the columns, and the item as it will be read back
 
-    def create(self, connection: sqlite3.Connection) -> None:
+    def create(self, connection: sqlite3.Connection, newest: int) -> None:
+        """`newest`: the newest schema that this program knows; nothing is inserted into a newer one."""
         columns = ", ".join(f"NULL AS {name}" for name in (*self.columns, *_FENCES))
         connection.execute(f"CREATE TEMP VIEW {self.view} AS SELECT {columns}")
         connection.execute(
             f"CREATE TEMP TRIGGER {self.view}_trigger INSTEAD OF INSERT ON {self.view} "
-            f"BEGIN {' '.join(self.trigger)} END"
+            f"BEGIN {' '.join(self.trigger).replace('@newest', str(newest))} END"
         )
 
     def insert_statement(self, rows: int) -> str:
@@ -118,11 +122,11 @@ def bulk_insert_for(items: Sequence[Yielded]) -> BulkInsert | None:
 class GroupCommit:
     """Runs units of work in order and in one transaction. For one connection and one thread."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, path: Path, connection: sqlite3.Connection, newest: int) -> None:
+        self._path, self._connection, self._newest = path, connection, newest
         self._last_seq: dict[str, int] = {}  # of each session that this process has appended to
         for bulk in (CHUNKS, MESSAGES):
-            bulk.create(connection)
+            bulk.create(connection, newest)
 
     def run(self, db: SqliteDb, works: Sequence[Work]) -> list[Any]:
         bulks = set(map(self._bulk_insert_of, works))
@@ -141,6 +145,8 @@ class GroupCommit:
         results: list[Any] = []
         self._connection.execute("BEGIN IMMEDIATE")
         try:
+            schema = self._connection.execute("PRAGMA user_version").fetchone()[0]
+            check_not_newer(str(self._path), schema, self._newest)  # another process may have upgraded the store
             for bulk, group in groupby(works, self._bulk_insert_of):
                 batch = list(group)
                 inserted = self._bulk_insert(db, bulk, batch) if bulk else None

@@ -1,4 +1,4 @@
-"""The indexer thread: adds stored messages to the search index shortly after they are committed."""
+"""The indexer thread: adds stored messages to the search index soon after they are committed, and shrinks the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ from sojourn.stores.sqlite.writer import WriteLock, fcntl
 
 _QUIET_SECONDS = 0.3  # without a commit, after which rows are indexed
 _MAX_WAIT_SECONDS = 5.0  # rows wait no longer than this, however busy the writers are
+_KEPT_PAGES = 256  # free ones that stay: the next rows use them
+_SHRINK_PAGES = 256  # at a time
 _MAX_ROWS_ON_CLOSE = 2000  # more rows are left to the next process
+
+
+def _count_free_pages(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA freelist_count").fetchone()[0])
 
 
 class Indexer:
@@ -62,7 +68,9 @@ class Indexer:
             try:
                 if fcntl is not None:
                     fcntl.flock(guard, fcntl.LOCK_EX | (0 if progress else fcntl.LOCK_NB))
-                return self._index_rows(connection, progress, max_rows)
+                done = self._index_rows(connection, progress, max_rows)
+                self._shrink(connection)
+                return done
             except BlockingIOError:
                 return 0
             finally:
@@ -89,6 +97,16 @@ class Indexer:
             if progress:
                 progress(done, max(total, done))
         return done
+
+    def _shrink(self, connection: sqlite3.Connection) -> None:
+        """Gives the pages of deleted rows back to the disk, in steps that hold up no writer for long."""
+        free = _count_free_pages(connection)
+        while free > _KEPT_PAGES and not self._closing.is_set():
+            with self._write_lock.hold():
+                connection.execute(f"PRAGMA incremental_vacuum({_SHRINK_PAGES})").fetchall()
+            before, free = free, _count_free_pages(connection)
+            if free >= before:
+                return  # the file was made without incremental vacuum
 
     def close(self) -> None:
         self._closing.set()

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +37,7 @@ from sojourn.text.redaction import Redactor, redact
 
 T = TypeVar("T")
 _READER_THREADS = 2
+_PROBE_SECONDS = 5.0  # between two writes of the health check
 _MAX_UNINDEXED_ROWS = 4000  # that a search reads one by one
 
 
@@ -60,6 +62,7 @@ class SqliteStore(SqlStore):
         self._connections: list[sqlite3.Connection] = []  # idle, for reading
         self._readers = ReaderPool(self._read_now, _READER_THREADS)
         self._mailbox = LoopMailbox()
+        self._probed_at = float("-inf")  # when a health check has last written
         self._write_lock: WriteLock | None = None
         self._writer: Writer | None = None
         self._indexer: Indexer | None = None
@@ -84,8 +87,9 @@ class SqliteStore(SqlStore):
 
     def _open_file(self) -> None:
         run = self.path.parent / "run"
+        migrations = self._migrations or load_migrations()
         try:
-            ensure_schema(self.path, self._migrations or load_migrations(), read_only=self.read_only)
+            ensure_schema(self.path, migrations, read_only=self.read_only)
             if not self.read_only:
                 run.mkdir(mode=0o700, exist_ok=True)
                 connection = connect(self.path, read_only=False)
@@ -100,7 +104,13 @@ class SqliteStore(SqlStore):
         if not self.read_only:
             assert self._write_lock
             self._writer = Writer(
-                self.path, connection, self._write_lock, self._after_commit, self._make_db, self._mailbox
+                self.path,
+                connection,
+                migrations[-1][0],
+                self._write_lock,
+                self._after_commit,
+                self._make_db,
+                self._mailbox,
             )
             self._indexer = Indexer(self.path, run, self._write_lock, self._make_db)
 
@@ -255,12 +265,22 @@ class SqliteStore(SqlStore):
         await self.close()
         await asyncio.to_thread(maintenance.restore, self.path, source, self._migrations or load_migrations(), progress)
 
+    def _probe_write(self, db: Db) -> None:
+        """Writes something for real, so that a full or read-only disk shows; at most every few seconds."""
+        if is_full(self.path):
+            raise disk_full(self.path)
+        if not is_writable(self.path):
+            raise self._read_only_error()
+        if time.monotonic() - self._probed_at > _PROBE_SECONDS:
+            db.execute("UPDATE schema_migrations SET at = at WHERE number = 1")
+            self._probed_at = time.monotonic()
+
     async def health(self) -> Health:
         place = str(self.path)
         try:
             await self._read(lambda db: db.fetch_one("SELECT count(*) AS n FROM (SELECT 1 FROM sessions LIMIT 1) q"))
             if self._writer is not None:
-                await self._write(lambda db: None)
+                await self._write(self._probe_write)
         except SojournError as error:
             return admin.health_from(error, "degraded", place, readable=self._is_open)
         if self.read_only:

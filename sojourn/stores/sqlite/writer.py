@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sojourn.core.errors import StoreLocked
+from sojourn.core.errors import StoreLocked, StoreUnavailable
 from sojourn.stores.sqlite.connect import BUSY_SECONDS, translate
 from sojourn.stores.sqlite.group_commit import GroupCommit
 
@@ -113,6 +113,14 @@ def _call_all(calls: list[tuple[Callable[..., object], tuple[Any, ...]]]) -> Non
         function(*arguments)
 
 
+def _identify(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_dev, found.st_ino
+
+
 class Writer:
     """A thread that runs submitted work; everything that waits shares one transaction (group commit)."""
 
@@ -120,6 +128,7 @@ class Writer:
         self,
         path: Path,
         connection: sqlite3.Connection,
+        newest: int,
         write_lock: WriteLock,
         after_commit: Callable[[Any], None],
         make_db: Callable[[sqlite3.Connection], Any],
@@ -127,7 +136,8 @@ class Writer:
     ) -> None:
         self._path, self._connection, self._write_lock = path, connection, write_lock
         self._after_commit, self._make_db, self._mailbox = after_commit, make_db, mailbox
-        self._group_commit = GroupCommit(connection)
+        self._group_commit = GroupCommit(path, connection, newest)
+        self._identity = _identify(path)
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="sojourn-writer", daemon=True)
         self._thread.start()
@@ -174,9 +184,18 @@ class Writer:
             self._mailbox.deliver()  # answers a single caller before the subscribers; a batch shares one wake-up
         self._after_commit(db)
 
+    def check_place(self) -> None:
+        """StoreUnavailable if another file, or none, is where ours was: what is written to ours would be lost."""
+        if _identify(self._path) != self._identity:
+            raise StoreUnavailable(
+                f"{self._path} was moved or replaced while it was in use; nothing is written.",
+                hint="Put it back, or stop and start Sojourn to use the file that is there now.",
+            )
+
     def _run_transaction(self, db: Any, works: list[Work]) -> list[Any]:
         try:
             with self._write_lock.hold():
+                self.check_place()
                 return self._group_commit.run(db, works)
         except sqlite3.Error as error:
             raise translate(error, self._path) from error

@@ -42,7 +42,7 @@ class DiaryReader:
     def sessions(self) -> Iterator[SessionEntry]:
         for file in sorted(self.home.glob("*.json")):
             problem = "" if file.read_text().startswith("{") else "it is torn"
-            yield SessionEntry(native_id=file.stem, fingerprint=str(hash(file.read_text())), problem=problem)
+            yield SessionEntry(native_id=file.stem, fingerprint=file.read_text(), problem=problem)
 
     def read(self, native_id: str) -> Transcript:
         raw = json.loads((self.home / f"{native_id}.json").read_text())

@@ -1,5 +1,6 @@
 """The native loop against a scripted model: what it does when things are not as they should be."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -236,3 +237,20 @@ async def test_chunks_come_while_the_model_still_speaks():
                 assert not model.asked[0].over.is_set()
                 break
         await events.aclose()
+
+
+async def test_a_hundred_calls_of_one_answer_all_run_but_only_eight_at_once():
+    running, most = 0, 0
+
+    async def work(at: Any, given: Any) -> ToolResult:
+        nonlocal running, most
+        running, most = running + 1, max(most, running + 1)
+        await asyncio.sleep(0.001)
+        running -= 1
+        return ToolResult(text=f"done {given['path']}")
+
+    calls = [Call("work", {"path": str(one)}) for one in range(100)]
+    shown = await play(calls, [Say("Fine.")], turn={"tools": (make_tool("work", work, path="where"),)})
+    assert most == 8
+    results = [text_of(one) for one in shown.messages if one.role == "tool"]
+    assert sorted(results) == sorted(f"done {one}" for one in range(100))
