@@ -23,6 +23,7 @@ from sojourn.core.messages import Json
 from sojourn.ports.app import HasStore, PluginContext
 from sojourn.ports.tool import Question, Scope, Tool, ToolResult, Workspace
 from sojourn.tool_schema import validate_arguments
+from sojourn.tools.judged_call import begin_call
 from sojourn.tools.result_limits import limit_result
 
 logger = logging.getLogger(__name__)
@@ -113,6 +114,7 @@ class GuardedCall:
         arguments, problems = validate_arguments(tool.parameters, raw)
         if problems:
             raise BadInput(" ".join(problems), hint=f"Call {tool.name} again with corrected arguments.")
+        begin_call()
         question = await asyncio.to_thread(self._question, at, arguments)  # it may read files and compare them
         await self._app.shared(ToolApprovals).allow(tool, question, at)
         started = time.monotonic()
