@@ -138,10 +138,11 @@ class ChildProcess:
                 if time.monotonic() > until or not self._tree():
                     break
                 await asyncio.sleep(pause)
-        for _ in range(50 if left else 0):  # a process forked meanwhile is found in the next round
+        for round_number in range(50 if left else 0):  # a process forked meanwhile is found in the next round
             if not (still := self._tree()):
                 break
-            _send_signal(still, signal.SIGKILL)
+            others = [pid for pid in still if pid != self.pid] if round_number < 3 else []
+            _send_signal(others or still, signal.SIGKILL)  # the first process last: orphans may come to it
             await asyncio.sleep(0.02)
         await self.process.wait()
         self._capture.cancel()

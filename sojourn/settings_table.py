@@ -109,6 +109,12 @@ tools.guest_tools | text
     Tools that guests may use besides the harmless ones, separated by commas.
 tools.seconds | number | 120 | 1..3600
     How long one call of a tool may take.
+tools.memory_mb | number | 8192 | 64..1048576
+    Memory that a command may use with everything it starts; never more than three quarters of this machine's.
+tools.processes | number | 1024 | 16..100000
+    Processes and threads that a command may have with everything it starts.
+tools.file_mb | number | 2048 | 1..1048576
+    Size of the largest file that a command may write.
 tools.most | number | 30000 | 500..1000000
     How many characters of a tool's result the model is given.
 tools.environment | text

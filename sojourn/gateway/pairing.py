@@ -111,7 +111,7 @@ class Identities:
         return [
             PairingRequest(platform=platform, sender=sender, name=record.value["name"], until=record.value["until"])
             for record in await self._store.list_records(PAIRING)
-            if now < record.value["until"]
+            if record.value["asked"] <= now < record.value["until"]  # a clock that went back does not lengthen it
             for platform, sender in [_split_key(record.key)]
         ]
 
@@ -121,7 +121,9 @@ class Identities:
         await self._check_lockout(now)
         for record in await self._store.list_records(PAIRING):
             value = record.value
-            if now < value["until"] and hmac.compare_digest(_hash_code(value["salt"], code), value["proof"]):
+            if value["asked"] <= now < value["until"] and hmac.compare_digest(
+                _hash_code(value["salt"], code), value["proof"]
+            ):
                 return await self._add(record, as_owner, name)
         await self._count_mistake(now)
         hint = "A code is valid for an hour. Ask for a new one in the chat."

@@ -28,6 +28,7 @@ Mechanism = Literal["bubblewrap", "landlock", "sandbox-exec", "none"]
 _LEAST_LANDLOCK = 4  # the first version that restricts TCP
 _SIGNALS_LANDLOCK = 6  # the first version that keeps signals inside
 _PROBE_SECONDS = 5.0
+_MOST_SHM_MIB = 1024  # of /dev/shm, beside the memory of the processes
 _REPLACED = ("/tmp", "/dev/shm")  # by folders of the sandbox's own
 _ROOT = str(Path(__file__).resolve().parents[2])
 _START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from sojourn.sandbox.launcher import main; main()"
@@ -95,7 +96,7 @@ def _plan(policy: SandboxPolicy, *, wrapped: bool) -> dict[str, Any]:
     read = [str(one) for folder in policy.read for one in split_around(folder, hidden)]
     limits = policy.limits
     wanted = {
-        "processes": limits.processes and limits.processes + _count_own_processes(),
+        "processes": limits.processes and limits.processes + _count_tasks(),
         "file_bytes": limits.file_mib * MIB,
         "open_files": limits.open_files,
         "cpu_seconds": limits.cpu_seconds,
@@ -105,6 +106,13 @@ def _plan(policy: SandboxPolicy, *, wrapped: bool) -> dict[str, Any]:
         "write": [*write, *map(str, writable_devices()), *(["/tmp", "/dev/shm"] if wrapped else [])],
         "network": policy.network,
         "limits": {name: most for name, most in wanted.items() if most},
+        "tree": {
+            "processes": limits.processes,
+            "memory_bytes": min(limits.memory_mib * MIB, _machine_bytes() * 3 // 4),
+            "seconds": limits.seconds,
+            "folders": [str(folder) for folder in policy.write],
+        },
+        "own_namespace": wrapped,
     }
 
 
@@ -115,6 +123,9 @@ def _bubblewrap(policy: SandboxPolicy, *, own_proc: bool) -> list[str]:
     argv += ["--cap-add", "CAP_CHOWN", "--cap-add", "CAP_DAC_OVERRIDE", "--cap-add", "CAP_FOWNER"] if _is_root() else []
     argv += ["--ro-bind", "/", "/", "--dev", "/dev"]
     argv += ["--proc", "/proc"] if own_proc else []
+    if policy.limits.memory_mib:  # files there are memory that no process has mapped
+        argv += ["--size", str(min(policy.limits.memory_mib, _MOST_SHM_MIB) * MIB)]
+    argv += ["--tmpfs", "/dev/shm"]
     if policy.temporary is not None:
         argv += ["--bind", str(policy.temporary), "/tmp"]
     for folder in (*policy.read, Path(_ROOT)):  # the launcher itself may lie below a replaced folder
@@ -154,14 +165,10 @@ def _is_root() -> bool:
     return os.geteuid() == 0
 
 
-def _count_own_processes() -> int:
-    """The processes of this user: the kernel counts them all against the limit."""
-    user = os.geteuid()
-    count = 0
-    with os.scandir("/proc") as entries:
-        for entry in entries:
-            try:
-                count += entry.name.isdigit() and entry.stat().st_uid == user
-            except OSError:
-                continue  # it has ended
-    return count
+def _count_tasks() -> int:
+    """All processes and threads of this machine. The kernel counts this user's other ones against the limit too."""
+    return int(Path("/proc/loadavg").read_text("ascii").split()[3].partition("/")[2])
+
+
+def _machine_bytes() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

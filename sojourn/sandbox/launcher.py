@@ -1,8 +1,8 @@
-"""Launcher: takes limits and restrictions upon itself, then becomes the program. It never starts one unconfined.
+"""Launcher: forks; the child takes limits and restrictions upon itself and becomes the program, the parent watches it.
 
 Runs in a process of its own: `python -I -S -c "… from sojourn.sandbox.launcher import main; main()" <plan> program …`.
-It is on the way of every command, so it imports little. Exit code 126: a restriction could not be applied, or the
-program could not be started; stderr says which.
+It is on the way of every command, so it imports little, and it never starts a program unconfined. Exit code 126: a
+restriction could not be applied, or the program could not be started; stderr says which.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import struct
 import sys
 
 from sojourn.sandbox.landlock import restrict_self
+from sojourn.sandbox.monitor import WAITED_SIGNALS, prepare_monitor, watch_program
 from sojourn.sandbox.seccomp import install_filter
 
 TYPE_CHECKING = False  # typing takes a while to import
@@ -37,12 +38,28 @@ _REFUSED_EXIT_CODE = 126
 
 def main() -> NoReturn:
     plan: dict[str, Any] = marshal.loads(bytes.fromhex(sys.argv[1]))
-    program = sys.argv[2:]
+    prepare_monitor()
+    program = os.fork()
+    if program == 0:
+        become_program(plan, sys.argv[2:])
+    os.close(0)  # only the program holds its input and its output
+    os.close(1)
+    code = watch_program(program, plan["tree"], own_namespace=plan["own_namespace"])
+    if code < 0:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [-code])
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code if code >= 0 else 128 - code)
+
+
+def become_program(plan: dict[str, Any], program: list[str]) -> NoReturn:
+    """Restricts this process, then executes the program."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, WAITED_SIGNALS)
     set_limits(plan["limits"])
     drop_capabilities()
     if not restrict_self(plan["read"], plan["write"], network=plan["network"]):
         _refuse("Landlock cannot be used")
-    if not install_filter(network=plan["network"]):
+    if not install_filter(network=plan["network"], shared_memory=plan["own_namespace"]):
         _refuse("seccomp cannot be used")
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and the program would inherit that
         signal.signal(number, signal.SIG_DFL)
@@ -77,4 +94,5 @@ def drop_capabilities() -> None:
 
 def _refuse(reason: str) -> NoReturn:
     sys.stderr.write(f"sandbox: {reason}; nothing was started.\n")
-    sys.exit(_REFUSED_EXIT_CODE)
+    sys.stderr.flush()
+    os._exit(_REFUSED_EXIT_CODE)

@@ -52,9 +52,11 @@ MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxLimits:
-    """Limits of each process of a program; 0 sets none."""
+    """Limits of a program and everything it starts; 0 sets none. File size, open files and CPU are per process."""
 
-    processes: int = 512
+    processes: int = 1024  # and threads
+    memory_mib: int = 8192
+    seconds: float = 0
     file_mib: int = 2048  # of the largest file it may write
     open_files: int = 4096
     cpu_seconds: int = 0

@@ -32,9 +32,12 @@ open_by_handle_at 304 265 | open_tree 428 428 | perf_event_open 298 241 | pivot_
 quotactl_fd 443 443 | reboot 169 142 | request_key 249 218 | setdomainname 171 162 | sethostname 170 161
 setns 308 268 | settimeofday 164 170 | swapoff 168 225 | swapon 167 224 | syslog 103 116 | umount2 166 39
 unshare 272 97 | userfaultfd 323 282 | vhangup 153 58
+memfd_create 319 279 | memfd_secret 447 447 | shmget 29 194 | msgget 68 186 | semget 64 190
 socket 41 198 | clone 56 220 | ioctl 16 29
 """
-_MISSING = ("clone3", "io_uring_enter", "io_uring_register", "io_uring_setup")  # programs do without them
+# Programs do without these. A memfd is memory that no process has mapped, so it could not be counted.
+_MISSING = ("clone3", "io_uring_enter", "io_uring_register", "io_uring_setup", "memfd_create", "memfd_secret")
+_SHARED_MEMORY = ("shmget", "msgget", "semget")  # outlive their processes, unless their namespace ends with these
 _BY_ARGUMENT = ("socket", "clone", "ioctl")
 
 _Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, operand
@@ -44,14 +47,15 @@ def supports_seccomp() -> bool:
     return sys.platform == "linux" and os.uname().machine in _AUDIT
 
 
-def install_filter(*, network: bool) -> bool:
+def install_filter(*, network: bool, shared_memory: bool = False) -> bool:
     """Installs the filter on this thread and everything it starts; returns whether it is in force.
 
     network: IPv4 and IPv6 sockets may be made. UNIX sockets never: Landlock cannot say which ones are outside
+    shared_memory: System V shared memory, queues and semaphores may be made
     """
     if not supports_seccomp():
         return False
-    code = build_filter(os.uname().machine, network=network)
+    code = build_filter(os.uname().machine, network=network, shared_memory=shared_memory)
     program = ctypes.create_string_buffer(code, len(code))
     header = ctypes.create_string_buffer(struct.pack("@HP", len(code) // 8, ctypes.addressof(program)))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -59,7 +63,7 @@ def install_filter(*, network: bool) -> bool:
     return bool(libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(header), 0, 0) == 0)
 
 
-def build_filter(machine: str, *, network: bool) -> bytes:
+def build_filter(machine: str, *, network: bool, shared_memory: bool = False) -> bytes:
     """The filter as the kernel takes it. Every refusal is an error number, so that programs can report it."""
     numbers = system_calls(machine)
     refused, missing = _refuse(errno.EPERM), _refuse(errno.ENOSYS)
@@ -72,7 +76,7 @@ def build_filter(machine: str, *, network: bool) -> bytes:
     if machine == "x86_64":
         code += [(_AT_LEAST, 0, 1, _X32_BIT), refused]
     for name, number in numbers.items():
-        if name not in _BY_ARGUMENT:
+        if name not in _BY_ARGUMENT and not (shared_memory and name in _SHARED_MEMORY):
             code += [(_EQUAL, 0, 1, number), missing if name in _MISSING else refused]
     families = (_AF_INET, _AF_INET6, _AF_NETLINK) if network else ()
     code += _when(numbers["socket"], _FIRST, [(_EQUAL, len(families) - at, 0, one) for at, one in enumerate(families)])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from sojourn.core.sessions import SessionId
+from sojourn.core.settings import Settings
 from sojourn.ports.app import HasSettings, Shared
 from sojourn.ports.tool import Question, Scope, Workspace
 from sojourn.sandbox.enforcement import confine, find_support
@@ -38,9 +39,12 @@ class CommandSandbox:
         self._folders: dict[SessionId, Path] = {}
 
     def prepare(
-        self, argv: Sequence[str], at: Workspace, access: Access, limits: SandboxLimits | None = None
+        self, argv: Sequence[str], at: Workspace, access: Access, seconds: float = 0
     ) -> tuple[list[str], dict[str, str]]:
-        """The command line and environment that run `argv` with this access. The environment holds no secret."""
+        """The command line and environment that run `argv` with this access. The environment holds no secret.
+
+        seconds: after which the sandbox ends it, should this process have failed to; 0: never
+        """
         environment = {"PATH": os.defpath, **self._settings.for_children, **QUIET}
         if effective_scope(access) == "outside":
             return list(argv), environment
@@ -51,7 +55,7 @@ class CommandSandbox:
             sojourn_home=self._settings.home,
             user_home=self._settings.user_home,
             network=access == "network",
-            limits=limits,
+            limits=read_limits(self._settings, seconds),
         )
         return confine(argv, policy), confined_environment(environment, folder)
 
@@ -67,6 +71,16 @@ class CommandSandbox:
         for folder in self._folders.values():
             shutil.rmtree(folder, ignore_errors=True)
         self._folders.clear()
+
+
+def read_limits(settings: Settings, seconds: float = 0) -> SandboxLimits:
+    """The limits of a program, from the settings."""
+    return SandboxLimits(
+        processes=int(settings["tools.processes"]),
+        memory_mib=int(settings["tools.memory_mb"]),
+        file_mib=int(settings["tools.file_mb"]),
+        seconds=seconds,
+    )
 
 
 def effective_scope(access: Access) -> Scope:

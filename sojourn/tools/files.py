@@ -10,41 +10,40 @@ from dataclasses import asdict
 from mimetypes import guess_type
 
 from sojourn.core.attachments import Attachment
-from sojourn.core.errors import BadInput, Conflict, NotAllowed, NotFound
+from sojourn.core.errors import BadInput, NotAllowed, NotFound
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasSettings, PluginContext, Shared
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.tool_schema import tool
+from sojourn.tools.file_drafts import FileLocks, apply_drafts, describe_draft, read_before
 from sojourn.tools.file_window import list_folder, read_window
+from sojourn.tools.judged_call import judged_call, require_same_place
 from sojourn.tools.path_policy import ask_about_reading, ask_about_writing, require_writable
-from sojourn.tools.safe_open import ResolvedPath, binary_kind, open_file, write_file_at
+from sojourn.tools.safe_open import FileDraft, ResolvedPath, open_file
 
-MAX_FILE_BYTES = 10 * 1024 * 1024  # bytes of a file that is changed as a whole
 MAX_SENT_BYTES = 20 << 20
-MARK = "[redacted:"
 
 
 class ReadApprovals:
-    """Remembers what was asked about, so that what is read is what was allowed."""
+    """Asks about what is read, and returns what was asked about: what is read is what was allowed."""
 
     def __init__(self, app: HasSettings) -> None:
         self.settings = app.settings
-        self._asked: dict[tuple[str, str], ResolvedPath] = {}
 
     def ask(self, at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
         """`asks` of a tool that reads its argument `path`."""
-        raw = arguments.get("path", ".")
-        question, place = ask_about_reading(at, raw, self.settings)
-        if len(self._asked) > 1000:
-            self._asked.clear()
-        self._asked[at.turn, raw] = place
+        question, place = ask_about_reading(at, arguments.get("path", "."), self.settings)
+        judged_call().place = place
         return question
 
     def place(self, at: Workspace, raw: str) -> ResolvedPath:
         """Returns the place that was asked about. NotAllowed when the path leads somewhere else by now."""
         question, place = ask_about_reading(at, raw, self.settings)
-        if question is not None and self._asked.get((at.turn, raw)) != place:
-            raise NotAllowed(f"{raw[:200]} led somewhere else a moment ago.", hint="Look at it again first.")
+        judged = judged_call().place
+        if judged is not None:
+            require_same_place(judged, place)
+        elif question is not None:
+            raise NotAllowed(f"Nobody was asked about {place.shown}.", hint="Call the tool through the guard.")
         return place
 
 
@@ -70,13 +69,14 @@ def read_file_tool(app: Shared) -> Tool:
 def write_file_tool(app: PluginContext) -> Tool:
     changing = app.shared(FileLocks)
 
+    def draft(at: Workspace, path: str, content: str) -> FileDraft:
+        place = require_writable(at, path, app.settings)
+        return FileDraft(place, read_before(place), content.encode("utf-8"))
+
     def asks(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
-        raw, content = arguments["path"], arguments["content"]
-        try:
-            old, _ = read_text(require_writable(at, raw, app.settings))
-        except (OSError, BadInput):
-            old = ""
-        return ask_about_writing(at, raw, app.settings, describe_change(old, content, raw))
+        made = draft(at, arguments["path"], arguments["content"])
+        judged_call().drafts = (made,)
+        return ask_about_writing(at, made.place, app.settings, describe_draft(made))
 
     @tool(effect="writes", asks=asks, origins=())
     async def write_file(at: Workspace, path: str, content: str) -> ToolResult:
@@ -85,72 +85,15 @@ def write_file_tool(app: PluginContext) -> Tool:
         path: the file, from the workspace
         content: everything the file shall hold
         """
-        place = require_writable(at, path, app.settings)
-        async with changing.lock(place):
-            data = content.encode("utf-8")
-            await asyncio.to_thread(refuse_redaction_marks, place, content)
-            new = await asyncio.to_thread(write_file_at, place, data)
+        async with changing.lock(require_writable(at, path, app.settings)):
+            made = await asyncio.to_thread(draft, at, path, content)
+            await asyncio.to_thread(apply_drafts, judged_call().drafts, [made])
+        place, new, size = made.place, made.before is None, len(made.after or b"")
         word = "Made" if new else "Replaced"
-        facts = {"path": str(place.path), "bytes": len(data), "new": new}
-        return ToolResult(text=f"{word} {place.shown} ({len(data)} bytes, {_count_lines(content)} lines).", facts=facts)
+        facts = {"path": str(place.path), "bytes": size, "new": new}
+        return ToolResult(text=f"{word} {place.shown} ({size} bytes, {_count_lines(content)} lines).", facts=facts)
 
     return write_file
-
-
-class FileLocks:
-    """One lock per file, so that its changes happen one at a time."""
-
-    def __init__(self, _: HasSettings) -> None:
-        self._locks: dict[str, asyncio.Lock] = {}
-
-    def lock(self, place: ResolvedPath) -> asyncio.Lock:
-        if len(self._locks) > 1000:
-            self._locks = {path: lock for path, lock in self._locks.items() if lock.locked()}
-        return self._locks.setdefault(str(place.path), asyncio.Lock())
-
-
-def read_text(place: ResolvedPath) -> tuple[str, bytes]:
-    """Reads a whole file as text, and as bytes. BadInput when it is binary, too large or not UTF-8."""
-    with open(open_file(place), "rb") as file:  # noqa: PTH123 - by descriptor
-        raw = file.read(MAX_FILE_BYTES + 1)
-    if len(raw) > MAX_FILE_BYTES:
-        raise BadInput(f"{place.shown} has more than {MAX_FILE_BYTES >> 20} MB.", hint="Change it with a command.")
-    if kind := binary_kind(raw):
-        raise BadInput(f"{place.shown} is {kind}, not text.", hint="Use a program made for it.")
-    try:
-        return raw.decode("utf-8"), raw
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{place.shown} is not UTF-8 text.", hint="Convert it first, for example with iconv.") from error
-
-
-def require_unchanged(place: ResolvedPath, before: bytes) -> None:
-    """Raises Conflict when somebody else has written the file since it was read."""
-    if read_text(place)[1] != before:
-        raise Conflict(f"{place.shown} was changed meanwhile by somebody else.", hint="Read it again, then try again.")
-
-
-def refuse_redaction_marks(place: ResolvedPath, content: str) -> None:
-    """Raises BadInput when a redaction mark would replace the secret that it stands for."""
-    if MARK not in content:
-        return
-    try:
-        old, _ = read_text(place)
-    except (OSError, BadInput):
-        old = ""
-    if content.count(MARK) > old.count(MARK):
-        raise BadInput(
-            f"The text holds {MARK}…], which stands for a secret you were not shown: it would be lost.",
-            hint="Change only the lines around it with patch.",
-        )
-
-
-def describe_change(old: str, new: str, name: str, max_chars: int = 4000) -> str:
-    """Renders a change as a diff for the person who is asked about it."""
-    if len(old) + len(new) > 200_000:
-        return f"{name}: {len(old)} characters become {len(new)}."
-    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), f"a/{name}", f"b/{name}", lineterm="")
-    text = "\n".join(lines) or f"{name}: no change."
-    return text if len(text) <= max_chars else f"{text[:max_chars]}\n… {len(text) - max_chars} more characters"
 
 
 def _open_existing(place: ResolvedPath) -> int:

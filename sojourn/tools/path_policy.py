@@ -40,9 +40,8 @@ def ask_about_reading(at: Workspace, raw: str, settings: Settings) -> tuple[Ques
     return Question(id="", text="Read outside the workspace?", detail=str(place.path)), place
 
 
-def ask_about_writing(at: Workspace, raw: str, settings: Settings, detail: str) -> Question:
-    """Returns the question before a path is written. NotAllowed outside the workspace, without asking."""
-    place = require_writable(at, raw, settings)
+def ask_about_writing(at: Workspace, place: ResolvedPath, settings: Settings, detail: str) -> Question:
+    """Returns the question before a place of the workspace is written."""
     reason = find_reason(RUNS_LATER + SECRET, str(place.path)) or _own_home_reason(at, place, settings)
     text = f"Write {place.shown}?" + (f" {reason[0].upper()}{reason[1:]}." if reason else "")
     return Question(id="", text=text, detail=detail, dangerous=bool(reason))
@@ -64,7 +63,8 @@ def require_writable(at: Workspace, raw: str, settings: Settings) -> ResolvedPat
 def _own_home_reason(at: Workspace, place: ResolvedPath, settings: Settings) -> str:
     """Returns the reason to ask about Sojourn's home; empty elsewhere, and in a workspace inside the home."""
     home = Path(os.path.realpath(settings.home))
-    if home not in (place.path, *place.path.parents) or _is_always_readable(at, place.path, settings):
+    lies_there = _fold(home) in map(_fold, (place.path, *place.path.parents))
+    if not lies_there or _is_always_readable(at, place.path, settings):
         return ""
     if place.inside and home in place.root.parents:
         return ""
@@ -75,3 +75,8 @@ def _is_always_readable(at: Workspace, path: Path, settings: Settings) -> bool:
     """True for long results of this session, and for skills."""
     free = [outputs_folder(settings.home, at.session), *skill_folders(settings)]
     return any(Path(os.path.realpath(folder)) in path.parents for folder in free)
+
+
+def _fold(path: Path) -> str:
+    """A path as a file system compares it that ignores case."""
+    return str(path).casefold()

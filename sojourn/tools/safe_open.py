@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn.core.errors import BadInput, NotAllowed
+from sojourn.core.errors import BadInput, Conflict, NotAllowed
 
 _MAGIC = (
     (b"\x89PNG", "a PNG picture"),
@@ -25,6 +25,8 @@ _MAGIC = (
     (b"SQLite format 3", "an SQLite database"),
     (b"(\xb5/\xfd", "zstd data"),
 )
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_STEP = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", 0)  # with O_PATH a folder need not be readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,15 @@ class ResolvedPath:
         return str(self.path.relative_to(self.root)) if self.inside else str(self.path)
 
 
+@dataclass(frozen=True, slots=True)
+class FileDraft:
+    """One file before and after a call; None: it does not exist."""
+
+    place: ResolvedPath
+    before: bytes | None
+    after: bytes | None
+
+
 def binary_kind(raw: bytes) -> str:
     """Names the kind of binary data by its first bytes; empty for text."""
     for magic, kind in _MAGIC:
@@ -54,15 +65,20 @@ def binary_kind(raw: bytes) -> str:
 
 
 def open_folder(base: Path, folder: Path, *, make: bool = False) -> int:
-    """Opens a folder below `base` without following a link. `make` makes what is missing."""
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-    here = os.open(base, flags)
-    for step in folder.relative_to(base).parts:
+    """Opens a folder below `base` without following a link, in the way to `base` neither. `make` makes what is missing.
+
+    base: a real path, so that a link in it was put there meanwhile
+    """
+    here = os.open(base.anchor, _FOLDER)
+    steps = folder.parts[1:]
+    known = len(base.parts) - 1
+    for number, step in enumerate(steps):
+        is_last = number == len(steps) - 1
         try:
-            if make:
+            if make and number >= known:
                 with suppress(FileExistsError):
                     os.mkdir(step, dir_fd=here)
-            below = os.open(step, flags | os.O_NOFOLLOW, dir_fd=here)
+            below = os.open(step, (_FOLDER if is_last else _STEP) | os.O_NOFOLLOW, dir_fd=here)
         except OSError as error:
             if error.errno in (errno.ENOTDIR, errno.ELOOP):  # a file, or a link that was not there a moment ago
                 raise NotAllowed(f"{folder} is not a folder (any more).", hint="Look at it again first.") from error
@@ -100,10 +116,11 @@ def write_file_at(place: ResolvedPath, data: bytes) -> bool:
         with open(file, "wb") as out:  # noqa: PTH123 - by descriptor
             out.write(data)
             if old is not None:
-                os.fchmod(file, stat.S_IMODE(old.st_mode))
+                os.fchmod(file, stat.S_IMODE(old.st_mode) & 0o777)  # never the rights of another user
             out.flush()
             os.fsync(file)
-        os.rename(draft, place.path.name, src_dir_fd=where, dst_dir_fd=where)
+            os.rename(draft, place.path.name, src_dir_fd=where, dst_dir_fd=where)
+            _require_written(place, where, file)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(draft, dir_fd=where)
@@ -111,6 +128,16 @@ def write_file_at(place: ResolvedPath, data: bytes) -> bool:
     finally:
         os.close(where)
     return old is None
+
+
+def _require_written(place: ResolvedPath, where: int, file: int) -> None:
+    """Raises Conflict when what has the name now is not the file that was written."""
+    try:
+        if os.path.samestat(os.stat(place.path.name, dir_fd=where, follow_symlinks=False), os.fstat(file)):
+            return
+    except FileNotFoundError:
+        pass
+    raise Conflict(f"{place.shown} was replaced by somebody else while it was written.", hint="Look at it again.")
 
 
 def _stat_existing(place: ResolvedPath, where: int) -> os.stat_result | None:

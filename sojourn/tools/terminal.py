@@ -22,6 +22,7 @@ from sojourn.tools.lazy_parts import FIND_CODE_DANGERS, FIND_DANGERS
 from sojourn.tools.path_policy import locate
 
 SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
+LATER_SECONDS = 10.0  # after the limit the sandbox ends a command that is still there
 PROGRESS_SECONDS = 0.5  # seconds between two lines of progress
 
 
@@ -129,7 +130,7 @@ def terminal_tool(app: CommandApp) -> Tool:
             raise BadInput("The command is empty.", hint="Give a command line.")
         seconds = min(timeout, at.seconds) if timeout > 0 else at.seconds
         folder = working_folder(at, cwd, app.settings)
-        argv, environment = app.shared(CommandSandbox).prepare(shell_argv(command), at, access)
+        argv, environment = app.shared(CommandSandbox).prepare(shell_argv(command), at, access, seconds + LATER_SECONDS)
         return await run_command(argv, at, cwd=folder, environment=environment, seconds=seconds)
 
     return terminal
@@ -189,7 +190,8 @@ def execute_code_tool(app: CommandApp) -> Tool:
                 cwd=str(cwd),
                 sha256=hash_text(code),
             )
-            argv, environment = sandbox.prepare([sys.executable, "-I", "-u", "-c", prelude], at, access)
+            program = [sys.executable, "-I", "-u", "-c", prelude]
+            argv, environment = sandbox.prepare(program, at, access, seconds + LATER_SECONDS)
             return await run_command(argv, at, cwd=cwd, environment=environment, seconds=seconds)
 
     return execute_code

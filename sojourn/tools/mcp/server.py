@@ -30,6 +30,7 @@ from sojourn.core.settings import Settings
 from sojourn.processes import GRACE_SECONDS, Watch, start
 from sojourn.sandbox.enforcement import confine
 from sojourn.sandbox.policy import build_policy, confined_environment
+from sojourn.tools.command_sandbox import read_limits
 
 SERVER_KEYS = {
     *("command", "args", "env", "cwd", "url", "headers", "trusted", "seconds"),
@@ -260,6 +261,7 @@ def _confine_server(server: McpServer, settings: Settings, folder: Path) -> tupl
         more_read=read,
         more_write=tuple(_expand(one, home) for one in server.write),
         network=server.network,
+        limits=read_limits(settings),
     )
     return confine(argv, policy), confined_environment(environment, folder)
 

@@ -118,7 +118,7 @@ async def test_nothing_is_changed_when_one_part_does_not_fit(use, room):
 
 
 async def test_what_was_written_is_put_back_when_a_later_file_fails(use, room, monkeypatch):
-    from sojourn.tools import patch as module
+    from sojourn.tools import file_drafts as module
 
     for name in ("a.txt", "b.txt"):
         (room.root / name).write_text("one\ntwo\nthree\n")
