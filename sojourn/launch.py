@@ -10,6 +10,7 @@ from sojourn.cli.context import CommandContext
 from sojourn.cli.entry import start
 from sojourn.lazy import Lazy
 from sojourn.plugins import Registry
+from sojourn.root_logger import set_up_root_logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,4 +26,5 @@ BUILD: Lazy[Build] = Lazy("sojourn.app:build")  # `sojourn --help` builds no app
 def run(args: Sequence[str]) -> int:
     """Runs the command that `args` names and returns its exit code."""
     context = CommandContext(build=lambda flags: BUILD.load()(flags), read_settings=config.load, plugins=Registry())
+    set_up_root_logger(lambda: context.settings.home)
     return start(args, context)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from typing import Any, TypeVar
 
+from sojourn.root_logger import set_up_root_logger
+
 MAX_BATCH_ROWS, MIN_BATCH_ROWS, MAX_BATCH_SESSIONS = 4_000, 500, 100
 _ROUNDS = 6  # how often every worker would still get a batch of the current size; so the last batches are small
 MAX_WORKERS = 8
@@ -91,6 +93,7 @@ def _do_nothing() -> None:
 
 
 def _begin(begin: Callable[..., None], given: tuple[Any, ...]) -> None:
+    set_up_root_logger(None)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     begin(*given)
 

@@ -19,6 +19,7 @@ from sojourn.cli.context import CommandContext
 from sojourn.cli.main import sojourn
 from sojourn.core.errors import BadInput, SojournError
 from sojourn.text.formatting import dump_json, one_line
+from sojourn.text.redaction import redact
 
 INTERRUPTED_EXIT_CODE = 130  # as shells say it: 128 + the number of the signal
 BUG_EXIT_CODE = 70
@@ -102,12 +103,12 @@ def _close_stdout() -> int:
 
 
 def _report_bug(context: CommandContext, args: Sequence[str], error: Exception) -> int:
-    details = "".join(traceback.format_exception(error))
+    details = redact("".join(traceback.format_exception(error)))
     log_file = _write_bug_log(context, details)
     if log_file is None:
         click.echo(details, err=True)
     where = f"Its details are in {log_file}." if log_file else "Its details are above."
-    message = f"Sojourn failed in a way it should not: {type(error).__name__}: {error}"
+    message = redact(f"Sojourn failed in a way it should not: {type(error).__name__}: {error}")
     _print_error(context, args, message, code="bug", hint=f"This is a bug; please report it. {where}")
     return BUG_EXIT_CODE
 

@@ -23,6 +23,7 @@ import uvicorn
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse
 
+from sojourn.root_logger import set_up_root_logger
 from sojourn.sandbox.landlock import restrict_self
 from sojourn.sandbox.seccomp import install_filter
 
@@ -61,6 +62,7 @@ class PluginArguments:
 
 
 def main() -> None:
+    set_up_root_logger(None)
     given = PluginArguments(**json.loads(sys.argv[1]))
     listening = socket.socket(fileno=given.socket)
     _restrict_process(given)

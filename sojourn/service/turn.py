@@ -94,7 +94,7 @@ class TurnExecutor:
                     ending.take(item)
                     return
                 await store(item)
-        await writer.flush()
+        await writer.end_text()
         if not writer.state.answered and not writer.state.unkept:
             raise RuntimeFailed(f"{record.runtime} ended without an answer.", hint="Try again, or another runtime.")
         logger.warning("runtime %s ended turn %s without saying that it was done", record.runtime, record.id)
@@ -137,7 +137,7 @@ class TurnExecutor:
         record, writer = started.record, started.writer
         if ending.status not in ("completed", "cancelled") and ending.failed is None:
             ending.fail(RuntimeFailed(f"{record.runtime} could not finish.", hint="Try again, or another runtime."))
-        await writer.flush()
+        await writer.end_text()
         await writer(*controls.unread_steering(), *writer.state.loose_ends(ending.status))
         usage_record = await self._costs.update_usage(record.session, record.id, ending.usage)
         usage = {**ending.usage, "seconds": round(seconds, 3)}

@@ -157,7 +157,7 @@ class TurnQueue:
     # running
     async def _open(self, record: TurnRecord, lease: Lease, *, claim: bool = False) -> StartedTurn:
         """Stores the record and the first log items in one transaction, after ending turns left by other processes."""
-        writer = TurnWriter(self._store, lease, record.id)
+        writer = TurnWriter(self._store, lease, record.id, redact=bool(self._app.settings["redact"]))
         try:
             await self._recovery.end_running(lease, but=record)
             session = await self._store.get(record.session)

@@ -11,6 +11,7 @@ from sojourn.core.errors import SojournError
 from sojourn.core.events import Chunk, Done, Failed, Metadata
 from sojourn.core.messages import Message, ToolCall, assistant, text_of, tool_calls_of, tool_result
 from sojourn.core.sessions import Recorded
+from sojourn.text.redaction import Redacted
 
 _WHY = {
     "cancelled": "The turn was stopped before this call gave a result.",
@@ -61,7 +62,7 @@ class TurnState:
 
     def loose_ends(self, status: str) -> list[Message]:
         """Substitute results, and the streamed text that no message contains yet."""
-        results, shown = self.results(status), "".join(self.unkept)
+        results, shown = self.results(status), Redacted("".join(self.unkept))  # as it was shown
         reason = "stop" if status == "completed" else status
         return [*results, assistant(shown, finish_reason=reason)] if shown.strip() else [*results]
 

@@ -22,6 +22,7 @@ from sojourn.ports.runtime import Compaction, Observation, RuntimeOutput, SaveSt
 from sojourn.ports.store import PendingQuestion, Record, RecordStore, SessionStore, SideWrites
 from sojourn.service.turn_record import LEASE_SECONDS, TurnRecord
 from sojourn.service.turn_state import TurnState
+from sojourn.text.shown_text import ShownText
 
 _STORE_WAIT_SECONDS = 60.0  # how long an unavailable store is waited for
 _MAX_QUEUED = 256  # items; with more, the caller waits
@@ -35,13 +36,14 @@ logger = logging.getLogger(__name__)
 class TurnWriter:
     """Writes items in order; those queued together are stored in one transaction."""
 
-    def __init__(self, store: SessionStore, lease: Lease, turn: TurnId | None) -> None:
+    def __init__(self, store: SessionStore, lease: Lease, turn: TurnId | None, *, redact: bool = True) -> None:
         self.store, self.lease, self.turn = store, lease, turn
         self.state = TurnState()
         self.after = 0  # the last sequence number this writer knows
         self.lock = asyncio.Lock()  # held while the lease is used or replaced
         self.closed = self.is_free = False
         self.is_unsure = False  # the store went away during an append, which may have been committed
+        self._shown_text = ShownText(is_redacted=redact)
         self._waiting: list[Yielded] = []
         self._along: SideWrites | None = None  # written in the same transaction as the next items
         self._asked: list[PendingQuestion] = []  # likewise
@@ -61,8 +63,8 @@ class TurnWriter:
         """Queues an item. False if the queue is full: the caller may drop what is not a message."""
         if self.closed:
             return False
-        self._waiting.append(item)
-        if self._writing is None:
+        self._waiting += self._shown_text.feed(item)
+        if self._waiting and self._writing is None:
             self._writing = asyncio.create_task(self._write())
         return len(self._waiting) <= _MAX_QUEUED
 
@@ -70,6 +72,11 @@ class TurnWriter:
         """Stores the event of a question and its exact text in one transaction."""
         self._asked.append(pending)
         await self(item)
+
+    async def end_text(self) -> None:
+        """Stores the text that was held back, because it might have been the beginning of a secret."""
+        await self(*self._shown_text.end())
+        await self.flush()
 
     async def begin(self, *items: Yielded, along: SideWrites) -> None:
         """Stores the first items and `along` in one transaction."""

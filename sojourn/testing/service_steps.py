@@ -70,6 +70,18 @@ def join_chunks(kept: list[Recorded]) -> str:
     return "".join(one.text for one in of(Chunk, kept))
 
 
+def merge_chunks(kept: list[Recorded]) -> list[tuple[int, Event | Message]]:
+    """The items with their numbers; chunks in a row are one, because that is how they are kept when a turn is over."""
+    merged: list[tuple[int, Event | Message]] = []
+    for one in kept:
+        item, last = one.item, merged[-1][1] if merged else None
+        if isinstance(item, Chunk) and isinstance(last, Chunk):
+            merged[-1] = one.seq, Chunk(last.text + item.text)
+        else:
+            merged.append((one.seq, item))
+    return merged
+
+
 def stages(kept: list[Recorded], stage: str) -> list[dict[str, Json]]:
     return [dict(one.detail) for one in of(Progress, kept) if one.stage == stage]
 

@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 
 from sojourn.core.errors import NotFound
-from sojourn.core.events import Done
+from sojourn.core.events import Chunk, Done
 from sojourn.core.sessions import Recorded
 from sojourn.ports.service import Service, Turn, TurnRequest
 from sojourn.testing.scripted_runtime import PauseGate, SayText, ScriptedRuntime
@@ -22,6 +22,7 @@ from sojourn.testing.service_steps import (
     follow,
     is_chunk,
     join_chunks,
+    merge_chunks,
     opened,
     talk,
     until,
@@ -42,7 +43,7 @@ class ServiceWatchContract:
         turn = await paused(service, runtime)
         early = asyncio.create_task(follow(service, turn))
         runtime.gate("go").open()
-        assert await follow(service, turn) == await early
+        assert merge_chunks(await follow(service, turn)) == merge_chunks(await early)
         assert join_chunks(await follow(service, turn)) == "one two three four"
 
     async def test_watchers_see_the_same_wherever_they_are(
@@ -52,7 +53,7 @@ class ServiceWatchContract:
         watching = [asyncio.create_task(follow(one, turn)) for one in (service, again, service)]
         runtime.gate("go").open()
         here, there, besides = await asyncio.gather(*watching)
-        assert here == there == besides
+        assert merge_chunks(here) == merge_chunks(there) == merge_chunks(besides)
 
     async def test_closing_a_watcher_stops_nothing(self, service: Service, runtime: ScriptedRuntime) -> None:
         turn = await paused(service, runtime)
@@ -77,7 +78,31 @@ class ServiceWatchContract:
         while not seen or not isinstance(seen[-1].item, Done):
             after = seen[-1].seq if seen else turn.after
             seen += await collect(service, turn.session, lambda _: True, after=after)
-        assert seen == await stayed
+        assert merge_chunks(seen) == merge_chunks(await stayed)
+
+    async def test_any_point_one_comes_back_to_later_yields_the_same_text(
+        self, service: Service, again: Service, runtime: ScriptedRuntime
+    ) -> None:
+        turn = await paused(service, runtime)
+        staying = asyncio.create_task(follow(service, turn))
+        await until(again, turn, is_chunk("two"))
+        runtime.gate("go").open()
+        stayed = await staying
+        for one in stayed[:-1]:
+            seen = [kept for kept in stayed if kept.seq <= one.seq]
+            rest = await collect(again, turn.session, lambda kept: isinstance(kept.item, Done), after=one.seq)
+            assert merge_chunks([*seen, *rest]) == merge_chunks(stayed)
+
+    async def test_a_turn_that_is_over_has_one_chunk_for_a_run_of_them(
+        self, service: Service, runtime: ScriptedRuntime
+    ) -> None:
+        turn = await paused(service, runtime)
+        runtime.gate("go").open()
+        stayed = await follow(service, turn)
+        kept = await follow(service, turn)
+        chunks = [one for one in kept if isinstance(one.item, Chunk)]
+        assert len(chunks) < len(join_chunks(stayed).split())
+        assert max(one.seq for one in chunks) == max(one.seq for one in stayed if isinstance(one.item, Chunk))
 
     async def test_watching_a_session_that_is_not_there_says_so(self, service: Service) -> None:
         with pytest.raises(NotFound):

@@ -14,6 +14,7 @@ Needs pytest and pytest-asyncio in its automatic mode.
 
 from __future__ import annotations
 
+from sojourn.testing.store_folded_chunks import FoldedChunksContract
 from sojourn.testing.store_gateway import GatewayStoreContract
 from sojourn.testing.store_handoffs import HandoffsContract
 from sojourn.testing.store_history import HistoryContract
@@ -35,6 +36,7 @@ from sojourn.testing.store_watch import WatchContract
 class StoreContract(
     SessionsContract,
     LogContract,
+    FoldedChunksContract,
     SideWritesContract,
     QuestionsContract,
     LeasesContract,

@@ -1,23 +1,58 @@
 """Redaction: replaces secrets with `[redacted:<kind>]` on the write path, before storage and index.
 
-`text.secret_patterns` describes the secrets.
+`text.secret_patterns` describes the secrets. Each pattern is tried at each of its hints, whatever the others find, and
+what any of them finds is replaced. So whether a piece of text is a secret depends on its surroundings only, and
+`text.stream_redaction` can decide about the beginning of a text while the rest is still being written.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cache, lru_cache, partial
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, lru_cache
+from typing import NamedTuple
 
 from sojourn.text.lazy_pattern import LazyPattern
 from sojourn.text.secret_patterns import KEY_PATTERNS, OTHER_PATTERNS, SecretPattern
 
 Redactor = Callable[[str], str]
 
-_Hint = tuple[str, bool, SecretPattern]
 
-_KEYS: tuple[_Hint, ...] = tuple((hint, False, secret) for secret in KEY_PATTERNS for hint in secret.hints)
-_OTHERS: tuple[_Hint, ...] = tuple((hint, secret.folded, secret) for secret in OTHER_PATTERNS for hint in secret.hints)
+class Redacted(str):
+    """A text that was redacted as part of a longer one: it must not be redacted again by itself."""
+
+    __slots__ = ()
+
+
+class FoundSecret(NamedTuple):
+    """A secret in a text: the place to replace, and its kind; of two kinds, the one with the lower rank is named."""
+
+    start: int
+    rank: int
+    end: int
+    kind: str
+    match_start: int  # where its name begins
+
+
+class HintedPattern(NamedTuple):
+    """A pattern, and one of the hints where it is tried."""
+
+    hint: str
+    is_folded: bool
+    secret: SecretPattern
+    rank: int
+
+
+def _hinted(patterns: Iterable[SecretPattern], first_rank: int) -> tuple[HintedPattern, ...]:
+    return tuple(
+        HintedPattern(hint, secret.folded, secret, rank)
+        for rank, secret in enumerate(patterns, first_rank)
+        for hint in secret.hints
+    )
+
+
+KEYS = _hinted(KEY_PATTERNS, 0)
+OTHERS = _hinted(OTHER_PATTERNS, len(KEY_PATTERNS))
 # Most texts lack these signs and stems, and a search for few is faster than for many. Stems ignore case.
 _SIGNS, _STEMS = (
     tuple(":/=?&-"),
@@ -37,18 +72,18 @@ _NAME = re.compile(r"[A-Za-z_.]+")
 
 
 @lru_cache(maxsize=4096)
-def _select_hints(signs: tuple[str, ...]) -> tuple[_Hint, ...]:
+def _select_hints(signs: tuple[str, ...]) -> tuple[HintedPattern, ...]:
     """The hints that a text with only these signs and stems can contain."""
     lacking = [sign for sign in (*_SIGNS, *_STEMS) if sign not in signs]
-    return tuple(one for one in _OTHERS if not any(sign in one[0] for sign in lacking))
+    return tuple(one for one in OTHERS if not any(sign in one.hint for sign in lacking))
 
 
 @cache
 def _compile_prefixes() -> re.Pattern[bytes]:
     """Matches the beginning of any key, grouped by first letter, which `re` searches fastest."""
     rests: dict[str, list[str]] = {}
-    for hint, _, _ in _KEYS:
-        rests.setdefault(hint[0], []).append(re.escape(hint[1:]))
+    for one in KEYS:
+        rests.setdefault(one.hint[0], []).append(re.escape(one.hint[1:]))
     return re.compile("|".join(f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in rests.items()).encode())
 
 
@@ -58,43 +93,73 @@ def _may_hold_keys(text: str) -> bool:
     return _compile_prefixes().search(long_ones) is not None
 
 
-def redact(text: str) -> str:
-    """Replaces every secret of a text with its kind."""
-    folded = text.lower()
+def fold_case(text: str) -> str:
+    """Lowers ASCII letters only, so that every character keeps its place."""
+    if text.isascii():
+        return text.lower()
+    return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
+
+
+def select_patterns(text: str, folded: str) -> tuple[HintedPattern, ...]:
+    """The patterns, but for keys, that a text may contain."""
     present = [sign for sign in _SIGNS if sign in text]
     present += [stem for stem in _STEMS if stem in folded]
-    hints = _select_hints(tuple(present))
-    for hint, is_folded, secret in (*_KEYS, *hints) if _may_hold_keys(text) else hints:
-        if hint in (folded if is_folded else text):
-            done = _replace_secrets(secret, hint, folded if is_folded else text, text)
-            if done is not text:
-                text, folded = done, done.lower()
-    return text
+    return _select_hints(tuple(present))
 
 
-def _replace_secrets(secret: SecretPattern, hint: str, where: str, text: str) -> str:
-    """Replaces the secrets that begin with a hint."""
-    pattern = secret.pattern.compiled
-    if secret.inside or len(where) != len(text):  # the lower case of a letter may be longer: its places are no good
-        done = pattern.sub(partial(_black_out, secret), text)
-        return text if done == text else done
-    parts: list[str] = []
-    kept, at = 0, where.find(hint)
+def find_secrets(text: str) -> list[FoundSecret]:
+    """Finds every secret; they may overlap."""
+    folded = fold_case(text)
+    patterns = select_patterns(text, folded)
+    found: list[FoundSecret] = []
+    for one in (*KEYS, *patterns) if _may_hold_keys(text) else patterns:
+        where = folded if one.is_folded else text
+        if one.hint in where:
+            found += _find(one, where, text)
+    return found
+
+
+def _find(one: HintedPattern, where: str, text: str) -> Iterator[FoundSecret]:
+    """Finds the secrets that begin with a hint."""
+    pattern, at = one.secret.pattern.compiled, where.find(one.hint)
+    group = "secret" if "secret" in pattern.groupindex else 0
     while at >= 0:
         hit = pattern.match(text, at)
-        if hit:
-            parts += (text[kept:at], _black_out(secret, hit))
-            kept = hit.end()
-        at = where.find(hint, hit.end() if hit else at + 1)
-    return "".join((*parts, text[kept:])) if parts else text
+        if hit and not _is_stand_in(one.secret, hit, hit[group]):
+            yield FoundSecret(hit.start(group), one.rank, hit.end(group), one.secret.kind, at)
+        at = where.find(one.hint, at + 1)
 
 
-def _black_out(secret: SecretPattern, hit: re.Match[str]) -> str:
-    group = "secret" if "secret" in hit.re.groupindex else 0
-    if _is_stand_in(secret, hit, hit[group]):
-        return hit[0]
-    start, end = hit.start(group) - hit.start(), hit.end(group) - hit.start()
-    return hit[0][:start] + f"[redacted:{secret.kind}]" + hit[0][end:]
+def remove_overlaps(found: Iterable[FoundSecret]) -> list[FoundSecret]:
+    """The same places in order; of what overlaps, the later one keeps the part behind the earlier one."""
+    apart: list[FoundSecret] = []
+    for one in sorted(found):
+        last = apart[-1] if apart else None
+        if last is None or one.start >= last.end:
+            apart.append(one)
+        elif one.end > last.end and one.start == last.start:
+            apart[-1] = last._replace(end=one.end)
+        elif one.end > last.end:
+            apart.append(one._replace(start=last.end))
+    return apart
+
+
+def black_out(text: str, secrets: Iterable[FoundSecret], start: int, end: int) -> str:
+    """A part of a text with its secrets replaced; none of them may cross its edges."""
+    parts: list[str] = []
+    for one in secrets:
+        if start <= one.start and one.end <= end:
+            parts += (text[start : one.start], f"[redacted:{one.kind}]")
+            start = one.end
+    return "".join((*parts, text[start:end]))
+
+
+def redact(text: str) -> str:
+    """Replaces every secret of a text with its kind."""
+    if isinstance(text, Redacted):
+        return text
+    found = find_secrets(text)
+    return black_out(text, remove_overlaps(found), 0, len(text)) if found else text
 
 
 def _is_stand_in(secret: SecretPattern, hit: re.Match[str], value: str) -> bool:

@@ -17,16 +17,16 @@ from sojourn.text.lazy_pattern import LazyPattern
 class SecretPattern:
     """A kind of secret. The pattern is tried only where one of its `hints` occurs, because finding a word is faster.
 
-    The group `secret` limits what is replaced. folded: hints are lower case and match any case. inside: a hint may
-    occur anywhere in it, not only at the start. digits: without a digit it is a plain word. named: the name before it
-    identifies it, and code may look the same.
+    The pattern begins with its hint. The group `secret` limits what is replaced; it is no part of another group,
+    and what may be skipped before it is skipped lazily: the first secret is the one that is found.
+    folded: hints are lower case and match any case. digits: without a digit it is a plain word. named: the name before
+    it identifies it, and code may look the same.
     """
 
     kind: str
     hints: tuple[str, ...]
     pattern: LazyPattern
     folded: bool = False
-    inside: bool = False
     digits: bool = False
     named: bool = False
 
@@ -41,17 +41,18 @@ def _keys(kind: str, *forms: str) -> Iterator[SecretPattern]:
     """Keys with a prefix: each form is the prefix, a space, and a pattern for the rest."""
     for form in forms:
         start, rest = form.split(" ")
-        yield _secret(kind, start, f"{_ALONE}{re.escape(start)}{rest}{_END}", digits=True)
+        yield _secret(kind, start, f"{ALONE}{re.escape(start)}{rest}{_END}", digits=True)
 
 
 # Where a word begins; after the n of an escaped line break too, but never with the n.
-_ALONE = r"(?:(?<![A-Za-z0-9\\])|(?<=\\[nrt])|(?<=\\u[0-9a-fA-F]{4}))"
+ALONE = r"(?:(?<![A-Za-z0-9\\])|(?<=\\[nrt])|(?<=\\u[0-9a-fA-F]{4}))"
 _END = r"(?![A-Za-z0-9])"
 _QUOTE = r"\\{0,7}[\"']"  # in JSON inside JSON a quote has backslashes before it
 # Between a name and its value. A quoted name has a quoted value: a number in JSON stays a number.
 _IS = rf"(?:{_QUOTE}\s{{0,3}}[:=]>?\s{{0,3}}{_QUOTE}|\s{{0,3}}[:=]>?\s{{0,3}}(?:{_QUOTE})?)"
 _PEM = r"[A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
-_LINE = r"(?:\s|\\+[nr]){1,9}[A-Za-z0-9+/=]{20,}+"
+_BREAK = r"(?:\s|\\{1,7}[nr])"
+_LINES = rf"{_BREAK}{{0,4}}[A-Za-z0-9+/=]{{20,16000}}+(?:{_BREAK}{{1,4}}[A-Za-z0-9+/=]{{20,100}}+){{0,200}}+"
 _VALUE = r"[A-Za-z0-9._~+/=@!#$%^&*?-]"
 _LETTER = "[A-Za-z0-9]"
 _WORD = "[A-Za-z0-9_-]"
@@ -61,15 +62,15 @@ _BLOCKS = (
     _secret(
         "private-key",
         "-----BEGIN",  # whole, or cut off in the middle of its lines
-        rf"-----BEGIN {_PEM}(?:(?:[^\"'\\-]|\\+[nrt]|-(?!----)){{1,20000}}+-----END {_PEM}|(?:{_LINE}){{1,999}})",
+        rf"-----BEGIN {_PEM}(?:(?:[^\"'\\-]|\\{{1,7}}[nrt]|-(?!----)){{1,4000}}+-----END {_PEM}|{_LINES})",
     ),
-    _secret("private-key", "Private-Lines", rf"Private-Lines:\s{{0,3}}[0-9]{{1,4}}(?P<secret>(?:{_LINE}){{1,999}})"),
+    _secret("private-key", "Private-Lines", rf"Private-Lines:\s{{0,3}}[0-9]{{1,4}}(?P<secret>{_LINES})"),
 )
 
 # Each of these is one long word without spaces.
 KEY_PATTERNS = (
     *_keys("private-key", f"AGE-SECRET-KEY-1 {_LETTER}{{50,70}}"),
-    _secret("api-key", "sk- pk- rk-", _ALONE + r"[spr]k-[A-Za-z0-9_-]{16,250}", digits=True),
+    _secret("api-key", "sk- pk- rk-", ALONE + r"[spr]k-[A-Za-z0-9_-]{16,250}", digits=True),
     *_keys(
         "api-key",
         f"xai- {_LETTER}{{40,250}}",
@@ -112,44 +113,39 @@ KEY_PATTERNS = (
         rf"sk.eyJ {_WORD}{{20,250}}\.{_WORD}{{20,50}}",
         "ATATT3 [A-Za-z0-9_=-]{60,250}",
     ),
-    _secret("api-key", ".atlasv1.", rf"{_ALONE}{_LETTER}{{14}}\.atlasv1\.{_WORD}{{50,80}}", inside=True),
-    _secret("api-key", "dapi", rf"{_ALONE}dapi{_HEX}{{32}}(?:-[0-9])?{_END}"),
+    _secret("api-key", ".atlasv1.", rf"(?<={_LETTER}{{14}})\.atlasv1\.(?P<secret>{_WORD}{{50,80}})"),
+    _secret("api-key", "dapi", rf"{ALONE}dapi{_HEX}{{32}}(?:-[0-9])?{_END}"),
     _secret(
         "stripe-key",
         "sk_live_ sk_test_ pk_live_ pk_test_ rk_live_ rk_test_",
-        _ALONE + r"[spr]k_(?:live|test)_[A-Za-z0-9]{10,250}",
+        ALONE + r"[spr]k_(?:live|test)_[A-Za-z0-9]{10,250}",
     ),
     *_keys("stripe-key", "whsec_ [A-Za-z0-9+/=]{24,250}"),
-    _secret("twilio-key", "SK", rf"{_ALONE}SK{_HEX}{{32}}{_END}"),
-    _secret("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", _ALONE + r"gh[pousr]_[A-Za-z0-9]{30,255}"),
-    _secret("github-token", "github_pat_", _ALONE + r"github_pat_[A-Za-z0-9_]{30,255}"),
-    _secret("gitlab-token", "glpat-", _ALONE + r"glpat-[A-Za-z0-9_-]{16,255}"),
+    _secret("twilio-key", "SK", rf"{ALONE}SK{_HEX}{{32}}{_END}"),
+    _secret("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", ALONE + r"gh[pousr]_[A-Za-z0-9]{30,255}"),
+    _secret("github-token", "github_pat_", ALONE + r"github_pat_[A-Za-z0-9_]{30,255}"),
+    _secret("gitlab-token", "glpat-", ALONE + r"glpat-[A-Za-z0-9_-]{16,255}"),
     *_keys("gitlab-token", *(f"{start}- [A-Za-z0-9_.-]{{16,255}}" for start in ("gldt", "glrt", "glcbt", "glptt"))),
-    _secret("slack-token", "xox xapp-", _ALONE + r"(?:xox[abeprs]|xapp-[0-9])-[A-Za-z0-9-]{10,250}"),
+    _secret("slack-token", "xox xapp-", ALONE + r"(?:xox[abeprs]|xapp-[0-9])-[A-Za-z0-9-]{10,250}"),
     _secret("webhook", "hooks.slack.com/", r"hooks\.slack\.com/[a-z]{3,20}/(?P<secret>[A-Za-z0-9/]{20,200})"),
     _secret("webhook", "/api/webhooks/", r"/api/webhooks/[0-9]{15,25}/(?P<secret>[A-Za-z0-9_-]{30,200})"),
     _secret(
         "discord-token",
         "MD MT Mj Mz ND NT Nj Nz OD OT",  # a number in base64
-        rf"{_ALONE}[MNO][DTjz]{_LETTER}{{16,30}}\.{_WORD}{{6}}\.{_WORD}{{27,45}}",
+        rf"{ALONE}[MNO][DTjz]{_LETTER}{{16,30}}\.{_WORD}{{6}}\.{_WORD}{{27,45}}",
     ),
-    _secret("aws-key", "AKIA ASIA", _ALONE + r"A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    _secret("google-key", "AIza", _ALONE + r"AIza[A-Za-z0-9_-]{35}"),
+    _secret("aws-key", "AKIA ASIA", ALONE + r"A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _secret("google-key", "AIza", ALONE + r"AIza[A-Za-z0-9_-]{35}"),
     *_keys("google-key", f"GOCSPX- {_WORD}{{20,60}}"),
-    _secret("google-token", "ya29.", _ALONE + r"ya29\.[A-Za-z0-9_-]{20,4000}"),
+    _secret("google-token", "ya29.", ALONE + r"ya29\.[A-Za-z0-9_-]{20,4000}"),
+    _secret("telegram-token", ":AA", rf"(?<=[0-9]{{8}}):(?P<secret>AA{_WORD}{{33}})(?!{_WORD})"),
+    _secret("groq-key", "gsk_", ALONE + r"gsk_[A-Za-z0-9]{40,255}"),
+    _secret("hf-token", "hf_", ALONE + r"hf_[A-Za-z0-9]{30,255}"),
+    _secret("npm-token", "npm_", ALONE + r"npm_[A-Za-z0-9]{36}"),
+    _secret("pypi-token", "pypi-AgE", ALONE + r"pypi-AgE[A-Za-z0-9_-]{50,1000}"),
+    _secret("sendgrid-key", "SG.", ALONE + r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
     _secret(
-        "telegram-token",
-        ":AA",
-        rf"(?:{_ALONE}|(?<=bot))[0-9]{{8,10}}:AA[A-Za-z0-9_-]{{33}}(?![A-Za-z0-9_-])",
-        inside=True,
-    ),
-    _secret("groq-key", "gsk_", _ALONE + r"gsk_[A-Za-z0-9]{40,255}"),
-    _secret("hf-token", "hf_", _ALONE + r"hf_[A-Za-z0-9]{30,255}"),
-    _secret("npm-token", "npm_", _ALONE + r"npm_[A-Za-z0-9]{36}"),
-    _secret("pypi-token", "pypi-AgE", _ALONE + r"pypi-AgE[A-Za-z0-9_-]{50,1000}"),
-    _secret("sendgrid-key", "SG.", _ALONE + r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
-    _secret(
-        "jwt", "eyJ", _ALONE + r"(?<![_-])eyJ[A-Za-z0-9_-]{8,4000}+\.eyJ[A-Za-z0-9_-]{8,8000}+\.[A-Za-z0-9_-]{8,2000}"
+        "jwt", "eyJ", ALONE + r"(?<![_-])eyJ[A-Za-z0-9_-]{8,4000}+\.eyJ[A-Za-z0-9_-]{8,8000}+\.[A-Za-z0-9_-]{8,2000}"
     ),
 )
 
@@ -178,7 +174,7 @@ _BY_NAME = (
     _secret(
         "bearer",
         "bearer",
-        rf"{_ALONE}bearer\s{{1,3}}(?P<secret>[A-Za-z0-9._~+/=-]{{20,4000}})",
+        rf"{ALONE}bearer\s{{1,3}}(?P<secret>[A-Za-z0-9._~+/=-]{{20,4000}})",
         folded=True,
         digits=True,
     ),
@@ -186,7 +182,7 @@ _BY_NAME = (
         "cookie",
         "cookie",
         rf"cookie{_IS}(?P<secret>[\w.-]{{1,60}}=[^\s;,\"'\\]{{8,2000}}+"
-        r"(?:;[ ]?[\w.-]{1,60}=?[^\s;,\"'\\]{0,2000}+)*+)",
+        r"(?:;[ ]?[\w.-]{1,60}=?[^\s;,\"'\\]{0,500}+){0,40}+)",
         folded=True,
         digits=True,
     ),
@@ -220,12 +216,12 @@ _BY_NAME = (
     _secret(
         "password",
         "curl",
-        rf"curl(?:\s[^\n]{{0,300}}?)?\s(?:-u|--user)[\s=]{{1,3}}(?:{_QUOTE})?[^\s:\"'\\]{{1,100}}:(?P<secret>[^\s\"'\\]{{3,200}})",
+        rf"curl\s(?:[^\n]{{0,300}}?\s)??(?:-u|--user)[\s=]{{1,3}}(?:{_QUOTE})?[^\s:\"'\\]{{1,100}}:(?P<secret>[^\s\"'\\]{{3,200}})",
     ),
     _secret(
         "password",
         "mysql sshpass",
-        r"(?:mysql(?:dump|admin)?|sshpass)\s(?:[^\n]{0,200}?\s)?-p(?P<secret>[^\s\"'\\-][^\s\"'\\]{3,200})",
+        r"(?:mysql(?:dump|admin)?|sshpass)\s(?:[^\n]{0,200}?\s)??-p(?P<secret>[^\s\"'\\-][^\s\"'\\]{3,200})",
     ),
     _secret(
         "token", "token", rf"token{_IS}(?P<secret>[A-Za-z0-9._~+/=-]{{16,400}})", folded=True, digits=True, named=True

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sojourn.core.events import Chunk, Event, Yielded, changes_lists, decode_event, encode_event
+from sojourn.core.events import Chunk, Done, Event, Yielded, changes_lists, decode_event, encode_event
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
 from sojourn.ports.store import SideWrites
 from sojourn.stores.sql import questions, records
 from sojourn.stores.sql.db import Db, Row, insert_statement, placeholders
+from sojourn.stores.sql.folded_chunks import cut_folded, fold_turn, is_folded
 from sojourn.stores.sql.lease_guard import CLEAR_LEASE, HOLDS_LEASE, lease_lost, update_guarded
 from sojourn.stores.sql.rows import (
     MESSAGE_COLUMNS,
@@ -25,6 +26,7 @@ from sojourn.stores.sql.rows import (
 from sojourn.stores.sql.sessions import check_session_exists, get_session
 from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.text.escape import escape, unescape
+from sojourn.text.redaction import Redacted
 
 _COLUMNS = ", ".join(MESSAGE_COLUMNS)
 _TURN = MESSAGE_COLUMNS.index("turn_id")
@@ -80,6 +82,8 @@ def _append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None)
         db.insert_messages(LOG_COLUMNS, message_rows)
     if event_rows:
         db.execute_many(_INSERT_EVENT, event_rows)
+    if turn is not None and any(isinstance(item, Done) for item in items):
+        fold_turn(db, lease.session, turn)
     if is_visible:
         db.record_change(lease.session, "log")
     db.wake_names.add(lease.session)
@@ -115,7 +119,8 @@ def encode_event_row(
 ) -> tuple[tuple[Any, ...], Recorded]:
     """Returns the values of EVENT_COLUMNS, and the event as it will be read back."""
     name, data = encode_event(item)
-    text = to_stored_text(data, db.redact) or "{}"
+    is_redacted = isinstance(item, Chunk) and isinstance(item.text, Redacted)
+    text = escape(data) if is_redacted else to_stored_text(data, db.redact) or "{}"
     as_stored = item if text == data and isinstance(item, Chunk) else decode_event(name, unescape(text))
     recorded = Recorded(session=lease.session, seq=seq, at=now, item=as_stored, turn=turn)
     return (lease.session, seq, turn, name, text, now), recorded
@@ -129,7 +134,7 @@ def read_page(db: Db, session: SessionId, after: int, messages_only: bool, limit
     items = [_recorded_message(row) for row in rows]
     if not messages_only:
         rows = db.fetch_all(f"SELECT {', '.join(EVENT_COLUMNS)} {page.format('events')}", params)
-        items = sorted([*items, *map(_recorded_event, rows)], key=lambda item: item.seq)
+        items = sorted([*items, *(_recorded_event(row, after) for row in rows)], key=lambda item: item.seq)
     if not items:
         check_session_exists(db, session)
     return items[:limit]
@@ -141,14 +146,11 @@ def _recorded_message(row: Row) -> Recorded:
     )
 
 
-def _recorded_event(row: Row) -> Recorded:
-    return Recorded(
-        session=row["session_id"],
-        seq=row["seq"],
-        at=row["at"],
-        turn=row["turn_id"],
-        item=decode_event(row["name"], unescape(row["data"])),
-    )
+def _recorded_event(row: Row, after: int) -> Recorded:
+    """Decodes an event for a reader who knows everything up to a number."""
+    name, data = row["name"], unescape(row["data"])
+    item = Chunk(cut_folded(data, after)) if name == "chunk" and is_folded(data) else decode_event(name, data)
+    return Recorded(session=row["session_id"], seq=row["seq"], at=row["at"], turn=row["turn_id"], item=item)
 
 
 def set_flags(db: Db, lease: Lease, seqs: Sequence[int], *, active: bool, compacted: bool) -> int:

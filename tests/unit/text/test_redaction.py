@@ -55,7 +55,7 @@ SECRETS = {
         "pul-" + HEX[:40],
         "ATATT3" + LONG,
         "sk.eyJ1" + A36 + "." + LONG[:22],
-        LONG[:14] + ".atlasv1." + LONG[:64],
+        "Qw7xQw7xQw7xQw.atlasv1." + LONG[:64],
         "dapi" + HEX[:32],
         "xkeysib-" + HEX + "-" + LONG[:16],
     ],

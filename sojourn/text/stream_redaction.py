@@ -1,0 +1,118 @@
+"""Stream redaction: redacts a text that arrives in pieces, and holds back what may be the beginning of a secret.
+
+What was released is at all times a prefix of the whole text redacted. The name before a secret is released at once;
+only its value waits, until a character says where it ends. Ordinary words do not wait.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from sojourn.text.redaction import (
+    KEYS,
+    HintedPattern,
+    black_out,
+    find_secrets,
+    fold_case,
+    remove_overlaps,
+    select_patterns,
+)
+from sojourn.text.secret_patterns import ALONE
+
+# The longest match of any pattern: no more is ever held back. Reached by hostile text and broken private keys only.
+MAX_HELD_CHARS = 65_536
+NAME_CHARS = 512  # how far before a secret its match may begin
+HINT_CHARS = 32  # the longest hint, which may have begun
+_EDGE_CHARS = 16  # how far before its match a pattern may look
+_KEY_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/+="
+
+
+class StreamRedactor:
+    """Redacts one text. `feed` takes its pieces, `end` gives what was still held back."""
+
+    def __init__(self) -> None:
+        self._text = ""  # what is held back, and the text before it that patterns may need
+        self._released = 0  # how much of `_text` is released
+        self._is_cut = False  # there was text before `_text`
+
+    def feed(self, piece: str) -> str:
+        """Adds a piece and returns what is decided now."""
+        self._text += piece
+        return self._release(*self._find_open())
+
+    def end(self) -> str:
+        """Ends the text and returns the rest; the next piece begins another text."""
+        rest = self._release(len(self._text), 0)
+        self._text, self._released, self._is_cut = "", 0, False
+        return rest
+
+    def _release(self, end: int, name: int) -> str:
+        """Releases the text up to a place, or up to a secret across that place. `name`: what is needed again."""
+        text, known = self._text, _EDGE_CHARS if self._is_cut else 0
+        found = [one for one in find_secrets(text) if one.match_start >= known and one.end > self._released]
+        secrets = remove_overlaps(found) if found else []
+        for one in secrets:
+            if end < one.end:
+                end, name = min(end, one.start), min(name, one.match_start)
+        released = black_out(text, secrets, self._released, end)
+        needless = max(0, min(end, name, len(text) - HINT_CHARS) - _EDGE_CHARS)
+        self._text, self._released = text[needless:], end - needless
+        self._is_cut |= needless > 0
+        return released
+
+    def _find_open(self) -> tuple[int, int]:
+        """The first place from which on the text may be a secret that is not decided yet, and the first name before
+        a secret that may still come."""
+        text, first, name = self._text, len(self._text), len(self._text)
+        for one, at in self._iter_candidates():
+            partial = one.secret.pattern.partial
+            if len(text) <= at + partial.before:
+                name = min(name, at)
+            can_reach = at + partial.least < first and len(text) <= at + partial.longest
+            if can_reach and partial.is_open(text, at):
+                first, name = max(self._released, at + partial.least), min(name, at)
+        return first, name
+
+    def _iter_candidates(self) -> Iterator[tuple[HintedPattern, int]]:
+        """Each pattern with each place where it may begin."""
+        text, known = self._text, _EDGE_CHARS if self._is_cut else 0
+        word = max(known, len(text.rstrip(_KEY_CHARS)))  # a key is one word
+        if word < len(text) and _compile_beginnings().search(text, word):
+            for one in KEYS:
+                yield from ((one, at) for at in _find_places(text, one.hint, word))
+                yield from ((one, at) for at in _find_beginnings(text, one.hint, word))
+        folded = fold_case(text)
+        for one in select_patterns(text, folded):
+            places = _find_places(folded if one.is_folded else text, one.hint, known)
+            if not one.secret.pattern.has_name:
+                places += _find_beginnings(text, one.hint, known)
+            yield from ((one, at) for at in places)
+
+
+def _find_places(text: str, hint: str, start: int) -> list[int]:
+    """The places of a hint."""
+    places, at = [], text.find(hint, start)
+    while at >= 0:
+        places.append(at)
+        at = text.find(hint, at + 1)
+    return places
+
+
+def _find_beginnings(text: str, hint: str, start: int) -> list[int]:
+    """The places at the end of the text where a hint may have begun."""
+    most = min(len(hint) - 1, len(text) - start)
+    return [len(text) - length for length in range(most, 0, -1) if text.endswith(hint[:length])]
+
+
+@cache
+def _compile_beginnings() -> re.Pattern[str]:
+    """Finds a whole hint of a key, or the beginning of one at the end of the text."""
+    forms = []
+    for one in KEYS:
+        form = ""
+        for char in reversed(one.hint[1:]):
+            form = rf"(?:\Z|{re.escape(char)}{form})"
+        forms.append(f"{ALONE if one.secret.pattern.starts_with(ALONE) else ''}{re.escape(one.hint[0])}{form}")
+    return re.compile("|".join(forms))

@@ -1,0 +1,108 @@
+"""A text that arrives in pieces is redacted like the whole text, and no secret is shown in part."""
+
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from sojourn.text.redaction import KEYS, OTHERS, redact
+from sojourn.text.stream_redaction import HINT_CHARS, MAX_HELD_CHARS, NAME_CHARS, StreamRedactor
+from tests.unit.text.test_redaction import ALL, HOSTILE, PEM
+
+NAMED = [
+    "password: hunter2222",
+    '{"password": "hunter2222"}',
+    "Authorization: Bearer abcdefgh1234",
+    "postgres://me:s3cr3t@localhost/db",
+    "curl -u admin:hunter2222 https://x.example",
+    "my password is hunter2",
+    "Cookie: theme=dark_mode1; session=abcd1234abcd",
+]
+parts = st.one_of(
+    st.sampled_from(ALL),
+    st.sampled_from(NAMED),
+    st.sampled_from([*HOSTILE, " ", "\n", "İ", "ſecret: ", "K", "\\n", '"', "名", "--", "----"]),
+    st.sampled_from([one.hint for one in (*KEYS, *OTHERS)]),
+    st.text(max_size=8),
+    st.text(alphabet="sk-ghp_eyJ.:/=pasword 0123456789\n\"'\\", max_size=30),
+)
+texts = st.lists(parts, max_size=7).map("".join)
+
+
+def feed(text, cuts):
+    """What each piece released, and the rest."""
+    stream, pieces, begin = StreamRedactor(), [], 0
+    for end in [*sorted({cut % (len(text) + 1) for cut in cuts}), len(text)]:
+        pieces.append(stream.feed(text[begin:end]))
+        begin = end
+    return [*pieces, stream.end()]
+
+
+@given(texts, st.lists(st.integers(0, 10_000), max_size=12))
+@example("x" * 600 + "sk-" + "a1" * 20, [599, 600, 601, 604])
+@example("curl " + "x" * 298 + " -u me:" + "s3cret99 x", [300, 305, 312, 315])
+def test_what_was_streamed_and_the_rest_are_the_whole_text_redacted(text, cuts):
+    assert "".join(feed(text, cuts)) == redact(text)
+
+
+@given(texts)
+def test_letter_by_letter_the_streamed_text_is_always_a_prefix(text):
+    stream, shown, whole = StreamRedactor(), "", redact(text)
+    for letter in text:
+        shown += stream.feed(letter)
+        assert whole.startswith(shown)
+    assert shown + stream.end() == whole
+
+
+@pytest.mark.parametrize("secret", [*ALL, *NAMED], ids=range(len(ALL) + len(NAMED)))
+def test_no_cut_shows_the_end_of_a_secret(secret):
+    text = f"it is {secret} and more"
+    for cut in range(1, len(text)):
+        pieces = feed(text, [cut])
+        assert "".join(pieces) == redact(text)
+
+
+def test_an_unterminated_private_key_is_held_back_to_a_limit():
+    stream, held = StreamRedactor(), 0
+    stream.feed("-----BEGIN PRIVATE KEY-----\n")
+    for _ in range(2 * MAX_HELD_CHARS // 65):
+        stream.feed("A1b2" * 16 + "\n")
+        held = max(held, len(stream._text))
+    assert held <= MAX_HELD_CHARS + NAME_CHARS + 100
+    assert len(stream._text) < NAME_CHARS + 100
+
+
+def test_every_pattern_keeps_to_the_limits():
+    for one in (*KEYS, *OTHERS):
+        partial = one.secret.pattern.partial
+        assert partial.longest <= MAX_HELD_CHARS, one.hint
+        assert partial.before <= NAME_CHARS, one.hint
+        assert len(one.hint) <= HINT_CHARS, one.hint
+
+
+PROSE = (
+    "The token is passed in a header, and the password: it is never stored. Use `--flag` or https://example.org/a?b=c "
+    "and so on. Set api_key in the settings; passwords are hashed - twice. It's a secret, they said, s-expressions "
+    "are fun.\n\n- one\n- two\n\n```python\nfor key in keys:\n    print(key, settings.token)\n```\n"
+)
+
+
+def test_ordinary_words_do_not_wait():
+    stream, late, fed, shown = StreamRedactor(), [], 0, 0
+    for word in (PROSE * 20).split(" "):
+        fed += len(word) + 1
+        shown += len(stream.feed(f" {word}"))
+        late.append(fed - shown)
+    assert max(late) <= 3
+    assert late.count(0) > len(late) * 0.8
+
+
+@pytest.mark.parametrize("unit", [*HOSTILE, PEM], ids=range(len(HOSTILE) + 1))
+def test_a_hostile_stream_takes_a_moment(unit):
+    text, stream = unit * (20_000 // len(unit)), StreamRedactor()
+    begun = time.process_time()
+    for at in range(0, len(text), 16):
+        stream.feed(text[at : at + 16])
+    stream.end()
+    assert time.process_time() - begun < 8
