@@ -103,7 +103,7 @@ def test_a_tool_alone_shows_the_sessions_that_used_it(filled):
     page.wait_for_url("**/sessions/copy-*?at=*")
     page.locator("[data-tool=web_search]").first.wait_for()
     page.get_by_label("Back").or_(page.get_by_label("Search all messages and titles")).first.wait_for()
-    page.goto(filled.server.address + "/sessions")
+    page.goto(filled.address + "/sessions")
     page.get_by_label("Tool").fill("no_such_tool")
     page.get_by_text("No session used “no_such_tool”.").wait_for()
 
