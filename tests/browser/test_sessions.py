@@ -90,7 +90,7 @@ def test_filters_narrow_the_list(filled):
 def test_an_export_is_the_transcript(filled):
     page = filled.open("/sessions/copy-000001")
     with page.expect_download() as download:
-        page.get_by_role("link", name="Export as Markdown").click()
+        page.get_by_role("button", name="Export as Markdown").click()
     assert "Port 8080 was taken" in download.value.path().read_text("utf-8")
 
 

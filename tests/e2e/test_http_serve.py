@@ -114,7 +114,7 @@ def test_a_taken_port_is_a_clear_error(home: Path) -> None:
 
 @pytest.mark.parametrize("args", [("--port", "70000"), ("--port", "x"), ("--host", "no.such.host.invalid")])
 def test_a_wrong_flag_is_a_clear_error(home: Path, args: tuple[str, ...]) -> None:
-    code, said = fails(home, *args, SOJOURN_TOKEN="set")
+    code, said = fails(home, *args, SOJOURN_TOKEN="set-and-long-enough-for-others")
     assert code == 2
     assert said.startswith("✗ ")
     assert "Traceback" not in said
