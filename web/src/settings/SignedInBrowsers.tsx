@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { getJson, isAbortError, sendJson } from "@/api/http";
 import { ErrorMessage } from "@/components/ErrorMessage";
-import { formatDateTime, useI18n } from "@/i18n";
+import { formatDateTime, formatRelativeTime, useI18n } from "@/i18n";
 
 interface SignedInBrowser {
   id: string;
@@ -31,22 +31,17 @@ export function SignedInBrowsers() {
       <h2 id="browsers-heading">{t("browsers.title")}</h2>
       <p className="dim">{t("browsers.hint")} <code>sojourn token rotate</code></p>
       <ErrorMessage error={error} />
-      <div className="scroll-x" tabIndex={0} role="region" aria-label={t("browsers.title")}>
-        <table>
-          <thead><tr><th>{t("browsers.browser")}</th><th>{t("browsers.address")}</th><th>{t("browsers.since")}</th><th>{t("browsers.seen")}</th><th><span className="visually-hidden">{t("browsers.signout")}</span></th></tr></thead>
-          <tbody>
-            {browsers.map((browser) => (
-              <tr key={browser.id}>
-                <td><strong>{browser.browser}</strong> {browser.current && <span className="pill good">{t("browsers.current")}</span>}</td>
-                <td className="mono">{browser.address}</td>
-                <td>{formatDateTime(browser.since, language)}</td>
-                <td>{formatDateTime(browser.last_seen, language)}</td>
-                <td className="number">{!browser.current && <button className="button" aria-label={t("browsers.signoutone", { browser: browser.browser })} onClick={() => void signOut(browser)}>{t("browsers.signout")}</button>}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ul className="plugin-list">
+        {browsers.map((browser) => (
+          <li key={browser.id}>
+            <div className="grow">
+              <p className="row"><strong>{browser.browser}</strong> {browser.current && <span className="pill good">{t("browsers.current")}</span>}</p>
+              <p className="dim">{t("browsers.details", { address: browser.address, since: formatDateTime(browser.since, language), seen: formatRelativeTime(browser.last_seen, language) })}</p>
+            </div>
+            {!browser.current && <button className="button" aria-label={t("browsers.signoutone", { browser: browser.browser })} onClick={() => void signOut(browser)}>{t("browsers.signout")}</button>}
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }
