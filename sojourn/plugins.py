@@ -210,6 +210,8 @@ BUILT_INS = (
         commands={
             "serve": "Serve your sessions over HTTP.",
             "dashboard": "Serve your sessions, and open them in a browser.",
+            "token": "The access token: show it, or replace it.",
+            "browsers": "The browsers that are signed in.",
         },
     ),
     BuiltIn(name="dashboard", plugin=Lazy("sojourn.dashboard:plugin")),

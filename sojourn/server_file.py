@@ -1,9 +1,18 @@
-"""`server.json` in the home: how processes on this machine find the running server. Readable by its owner only."""
+"""`server.json` in the home: how processes on this machine find the running server. Readable by its owner only.
+
+The file may be stale, and another program may listen on that port by now. So a server proves that it has the token
+before anybody sends it: HMAC-SHA256 of a nonce and of the address of the connection, under the token.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import ipaddress
 import json
 import os
+import secrets
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -11,7 +20,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 FILE_NAME = "server.json"
+PROOF_PATH = "/proof"
+NONCE_PATTERN = "^[0-9a-f]{64}$"
 _PROBE_SECONDS = 2.0
+_MAX_PROOF_BYTES = 4096
+
+
+class ProofFailed(OSError):
+    """The program at that address does not have our token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +77,7 @@ def remove_server_file(home: Path, server: Server) -> None:
 
 
 def is_serving(server: Server) -> bool:
-    """Tells whether the process is alive and answers `/healthz` as Sojourn does. A server that is slow counts."""
+    """Tells whether the process is alive and proves that it has the token. A server that is slow counts."""
     try:
         os.kill(server.pid, 0)
     except PermissionError:
@@ -69,23 +85,67 @@ def is_serving(server: Server) -> bool:
     except (OSError, OverflowError):
         return False
     try:
-        return "version" in request_json(server, "GET", "/healthz", timeout=_PROBE_SECONDS)
+        _connect(server, _PROBE_SECONDS).close()
     except TimeoutError:
         return True
     except (OSError, HTTPException, ValueError, TypeError):
         return False
+    return True
 
 
-def request_json(server: Server, method: str, path: str, *, timeout: float, token: str = "") -> Any:
-    """Sends a request without a body and returns the JSON of the answer. OSError, HTTPException, ValueError.
-
-    token: sent along if given; not before `is_serving`, which finds out whose server it is
-    """
-    address = urlsplit(server.address)
-    connection = HTTPConnection(address.hostname or "", address.port, timeout=timeout)
-    headers = {"Content-Length": "0"} | ({"Authorization": f"Bearer {token}"} if token else {})
+def request_json(server: Server, method: str, path: str, *, timeout: float) -> Any:
+    """Sends a request with the token and returns the JSON of the answer. OSError, HTTPException, ValueError."""
+    connection = _connect(server, timeout)
     try:
+        headers = {"Content-Length": "0", "Authorization": f"Bearer {server.token}"}
         connection.request(method, path, headers=headers)
         return json.loads(connection.getresponse().read())
     finally:
         connection.close()
+
+
+def _connect(server: Server, timeout: float) -> HTTPConnection:
+    """Opens a connection whose other end has proved itself; what is sent on it reaches nobody else."""
+    address = urlsplit(server.address)
+    connection = HTTPConnection(address.hostname or "", address.port, timeout=timeout)
+    try:
+        connection.connect()
+        connection.auto_open = 0  # it never connects again by itself: that might be to another program
+        nonce, peer = make_nonce(), connection.sock.getpeername()
+        connection.request("GET", f"{PROOF_PATH}?nonce={nonce}")
+        answer = connection.getresponse().read(_MAX_PROOF_BYTES)
+        check_proof(answer, server.token, nonce, peer)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def make_nonce() -> str:
+    return secrets.token_hex(32)
+
+
+def build_proof(token: str, nonce: str, address: Sequence[Any]) -> str:
+    """What a server at `address`, host and port as sockets name them, answers to a nonce."""
+    text = f"sojourn server proof\n{nonce}\n{to_plain_address(str(address[0]))}\n{address[1]}"
+    return hmac.new(token.encode(), text.encode(), hashlib.sha256).hexdigest()
+
+
+def check_proof(answer: bytes, token: str, nonce: str, address: Sequence[Any]) -> None:
+    """Raises ProofFailed unless the body of an answer holds the proof for this connection."""
+    try:
+        shown = json.loads(answer)["proof"]
+        is_right = hmac.compare_digest(str(shown).encode(), build_proof(token, nonce, address).encode())
+    except (ValueError, KeyError, TypeError):
+        is_right = False
+    if not is_right:
+        raise ProofFailed("the program there did not prove that it is your server")
+
+
+def to_plain_address(host: str) -> str:
+    """An IP address in one form: without a zone, and IPv4 not inside of IPv6."""
+    try:
+        parsed = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    return str(getattr(parsed, "ipv4_mapped", None) or parsed)

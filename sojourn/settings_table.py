@@ -40,7 +40,7 @@ server.host | text | 127.0.0.1 |  | HOST
 server.port | number | 8790 | 0..65535 | PORT
     The port `sojourn serve` listens on; 0 takes a free one.
 server.token | secret |  |  | TOKEN
-    The token clients must show. Empty: a new one at each start.
+    The token clients must show. Empty: one that is made once and kept in the home.
 server.heartbeat_seconds | decimal | 15 | 0.05..15 | HEARTBEAT
     After how much silence a live stream says that it is alive.
 server.idle_seconds | decimal | 600 | 1..604800 | IDLE

@@ -11,7 +11,8 @@ from urllib.parse import quote
 
 import httpx2
 
-from sojourn.core.errors import NotFound, ServerUnreachable, SojournError, error_from_code
+from sojourn.client.connection_proof import ConnectionProof
+from sojourn.core.errors import NotAllowed, NotFound, ServerUnreachable, SojournError, error_from_code
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.ports.service import Caller
 from sojourn.server_file import Server
@@ -33,7 +34,10 @@ def identity_headers(who: Caller | Principal) -> dict[str, str]:
 
 
 class HttpTransport:
-    """The connection to one server; `again` finds the next one when that is gone."""
+    """The connection to one server; `again` finds the next one when that is gone, or has a new token.
+
+    Each connection begins with the server's proof, so the token reaches no program that took over its port.
+    """
 
     def __init__(self, server: Server, again: FindServer | None = None, *, patience: float = RECONNECT_SECONDS) -> None:
         self.server, self._again, self._patience = server, again, patience
@@ -68,13 +72,17 @@ class HttpTransport:
         timeout = httpx2.Timeout(None, connect=5.0) if endless else _TIMEOUT
         while True:
             given["headers"] = {**self._build_headers(who), **(headers or {})}
+            proof = ConnectionProof(self.server)
+            given["extensions"] = {"trace": proof.check}
             try:
                 answer = await self._http.request(method, self.server.address + path, timeout=timeout, **given)
             except httpx2.TransportError as error:
-                never_left = isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
+                never_left = isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout)) or proof.is_pending
                 if not (safe or method == "GET" or never_left):
                     raise self._lost(error) from error
                 await self._reconnect(waiting, error)
+                continue
+            if answer.status_code == 401 and await self._has_new_token():
                 continue
             if answer.status_code >= 400:
                 raise error_from_response(answer)
@@ -102,6 +110,10 @@ class HttpTransport:
                 if was_open:
                     return
                 raise
+            except NotAllowed:
+                if not await self._has_new_token():
+                    raise
+                continue
             except httpx2.TransportError as error:
                 why = error
             await self._reconnect(waiting, why)
@@ -110,7 +122,8 @@ class HttpTransport:
     async def _open(self, path: str, who: Principal, after: int | None) -> AsyncIterator[httpx2.Response]:
         timeout = httpx2.Timeout(_STREAM_TIMEOUT_SECONDS, connect=5.0)
         headers = self._build_headers(who) | ({} if after is None else {"Last-Event-ID": str(after)})
-        async with self._http.stream("GET", self.server.address + path, headers=headers, timeout=timeout) as answer:
+        address, extensions = self.server.address + path, {"trace": ConnectionProof(self.server).check}
+        async with self._http.stream("GET", address, headers=headers, timeout=timeout, extensions=extensions) as answer:
             if answer.status_code >= 400:
                 await answer.aread()
                 raise error_from_response(answer)
@@ -118,6 +131,14 @@ class HttpTransport:
 
     def _build_headers(self, who: Caller | Principal) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.server.token}", "Sojourn-Form": "exact", **identity_headers(who)}
+
+    async def _has_new_token(self) -> bool:
+        """Whether the token was rotated and the new one could be found."""
+        found = await self._again() if self._again is not None else None
+        if found is None or found.token == self.server.token:
+            return False
+        self.server = found
+        return True
 
     async def _reconnect(self, waiting: Backoff, why: Exception | None) -> None:
         """Waits a moment and looks for the server again. ServerUnreachable when the time is up."""

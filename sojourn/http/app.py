@@ -14,6 +14,7 @@ from sojourn.http import (
     login,
     openapi,
     problems,
+    proof,
     runtimes,
     search,
     sessions,
@@ -21,9 +22,12 @@ from sojourn.http import (
     transcripts,
     turns,
 )
+from sojourn.http.access_token import AccessToken
 from sojourn.http.activity import Activity, ActivityMiddleware
+from sojourn.http.admissions import Admissions
 from sojourn.http.auth import AuthMiddleware
 from sojourn.http.browser_sessions import BrowserSessions
+from sojourn.http.one_time_links import OneTimeLinks
 from sojourn.http.plugin_routes import PluginRoutes
 from sojourn.http.sse import Streams
 from sojourn.ports.app import AppContext
@@ -36,16 +40,19 @@ def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> Fas
     """
     app = FastAPI(docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.context, app.state.mounts, app.state.activity = context, PluginRoutes(context), Activity()
-    app.state.visitors = BrowserSessions(token)
+    access, links = AccessToken(token), OneTimeLinks()
+    browsers = BrowserSessions(lambda: app.state.context.store, lambda: access.mark)
+    admissions = Admissions(access, browsers)
+    app.state.access, app.state.links, app.state.browsers, app.state.admissions = access, links, browsers, admissions
     app.state.streams = Streams(float(context.settings["server.heartbeat_seconds"]))
     problems.install(app)
-    talking = (turns, approvals, chat, chat_commands, event_routes, runtimes, completions, login)
+    talking = (turns, approvals, chat, chat_commands, event_routes, runtimes, completions, login, proof)
     for part in (status, sessions, transcripts, attachments, search, *talking):
         app.include_router(part.router)
     app.state.mounts.mount(app)
     app.openapi = openapi.build_openapi(app)  # type: ignore[method-assign]
     app.add_middleware(
-        AuthMiddleware, token=token, host=host, visitors=app.state.visitors, shows=app.state.mounts.shows
+        AuthMiddleware, access=access, browsers=browsers, admissions=admissions, host=host, shows=app.state.mounts.shows
     )
     app.add_middleware(ActivityMiddleware, activity=app.state.activity)
     app.add_middleware(problems.ErrorMiddleware)  # added last: the outermost

@@ -1,77 +1,159 @@
-"""Browser sessions: a one-time link, or the token itself, becomes a signed cookie. Nothing is stored on disk."""
+"""Browser sessions: kept as records of the store until they expire, are signed out, or the token is rotated.
+
+A session has two halves. The cookie reaches every port of its host; the page key lies in the storage of one origin and
+comes as a header. The store has a hash of both together with the origin, so neither half is worth anything alone.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import secrets
-import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from http.cookies import CookieError, SimpleCookie
+from typing import Any
 
-LINK_SECONDS = 3600.0  # a link that nobody followed
-VISIT_SECONDS = 30 * 86_400  # a cookie, as long as the token stays the same
-_MAX_LINK_COUNT = 100
+from sojourn.core.errors import Ambiguous, NotFound, SojournError
+from sojourn.http.host_names import Host
+from sojourn.ports.store import Record, RecordStore
+
+KIND = "browser_session"
+PAGE_KEY_HEADER = b"sojourn-page-key"
+SESSION_SECONDS = 30 * 86_400
+_SEEN_SECONDS = 300.0  # how exact "last seen" is
+_ID_CHARS = 12
+_PAGE_ROWS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrowserSession:
+    """A browser that is signed in."""
+
+    id: str
+    browser: str  # for example "Firefox on Linux"
+    address: str  # from where it signed in
+    since: float
+    last_seen: float
+    until: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedIn:
+    """What a browser gets: the cookie as a header, and the key that its page keeps."""
+
+    cookie: str
+    page_key: str
 
 
 class BrowserSessions:
-    """Keys of one-time links, and cookies. A cookie is signed with the token, so a new token ends every session."""
+    """The signed-in browsers of one token.
 
-    def __init__(self, token: str, clock: Callable[[], float] = time.time) -> None:
-        self._token, self._clock = token.encode(), clock
-        self._links: dict[str, float] = {}
-        self._lock = threading.Lock()
+    records: opens the store; it may raise when the store cannot be used
+    mark: what is kept of the token (`access_token.build_token_mark`), as it is now
+    """
 
-    def new_key(self) -> str:
-        """A key for a link that works once, within an hour."""
-        key = secrets.token_urlsafe(32)
-        with self._lock:
-            now = self._clock()
-            alive = [(old, until) for old, until in self._links.items() if until > now]
-            self._links = dict(alive[-_MAX_LINK_COUNT + 1 :])
-            self._links[key] = now + LINK_SECONDS
-        return key
+    def __init__(
+        self, records: Callable[[], RecordStore], mark: Callable[[], str], clock: Callable[[], float] = time.time
+    ) -> None:
+        self._records, self._mark, self._clock = records, mark, clock
 
-    def redeem(self, key: str) -> bool:
-        """Uses up a key; False if it was not valid."""
-        with self._lock:
-            return self._links.pop(key, 0.0) > self._clock()
+    async def sign_in(self, host: Host, *, browser: str, address: str) -> SignedIn:
+        await self._delete_expired()
+        cookie, page_key, now = secrets.token_urlsafe(32), secrets.token_urlsafe(32), self._clock()
+        value = {"browser": browser, "address": address, "mark": self._mark(), "seen": now, "since": now}
+        record = Record(kind=KIND, key=_hash(cookie, page_key, host), value=value | {"until": now + SESSION_SECONDS})
+        await self._records().put_record(record, expect=0)
+        header = f"{_cookie_name(host)}={cookie}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_SECONDS}"
+        return SignedIn(cookie=header, page_key=page_key)
 
-    def has_token(self, shown: str) -> bool:
-        return hmac.compare_digest(shown.encode(), self._token)
-
-    def cookie(self, host: str) -> str:
-        """The header that signs a browser in. The port is in its name: browsers send cookies to every port."""
-        until = int(self._clock()) + VISIT_SECONDS
-        value = f"{until}.{self._sign(until, host)}"
-        return f"{_name(host)}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={VISIT_SECONDS}"
-
-    def expired_cookie(self, host: str) -> str:
-        """The header that makes a browser forget the cookie."""
-        return f"{_name(host)}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
-
-    def accepts(self, cookies: str, host: str) -> bool:
-        """Whether one of these cookies was made here, for this address, and has not expired."""
+    async def find(self, cookies: str, page_key: str, host: Host) -> BrowserSession | None:
+        """The session of a request; None unless both halves are there and belong to this origin."""
         try:
-            found = SimpleCookie(cookies).get(_name(host))
+            cookie = SimpleCookie(cookies).get(_cookie_name(host))
         except CookieError:
-            return False
-        until, _, signed = (found.value if found else "").partition(".")
-        if not until.isascii() or not until.isdigit() or len(until) > 12:
-            return False
-        return int(until) > self._clock() and hmac.compare_digest(
-            signed.encode(), self._sign(int(until), host).encode()
-        )
+            return None
+        if cookie is None or not cookie.value or not page_key:
+            return None
+        record = await self._records().get_record(KIND, _hash(cookie.value, page_key, host))
+        if record is None or not self._is_alive(record):
+            return None
+        session, now = _to_session(record), self._clock()
+        if abs(now - session.last_seen) > _SEEN_SECONDS:
+            seen = replace(record, value={**_to_dict(record), "seen": now})
+            with suppress(SojournError):  # another request was first, it was signed out, or the store is read-only
+                await self._records().put_record(seen, expect=record.revision)
+        return session
 
-    def _sign(self, until: int, host: str) -> str:
-        return hmac.new(self._token, f"visit {until} {_port(host)}".encode(), hashlib.sha256).hexdigest()
+    async def is_signed_in(self, id: str) -> bool:
+        found = await self._records().list_records(KIND, prefix=id, limit=1)
+        return bool(found) and self._is_alive(found[0])
+
+    async def list_sessions(self) -> list[BrowserSession]:
+        """Those that are signed in now, the one seen last first."""
+        alive = [_to_session(one) for one in await self._list_records() if self._is_alive(one)]
+        return sorted(alive, key=lambda one: -one.last_seen)
+
+    async def sign_out(self, id: str) -> None:
+        """Ends one session, by its id or a unique beginning of it. NotFound, Ambiguous."""
+        found = [one for one in await self._list_records(prefix=id) if self._is_alive(one)] if id else []
+        if len(found) != 1:
+            hint = "`sojourn browsers` lists those that are signed in."
+            if found:
+                raise Ambiguous(f'{len(found)} browsers begin with "{id}".', hint=hint)
+            raise NotFound(f'No browser "{id}" is signed in.', hint=hint)
+        await self._records().delete_record(KIND, found[0].key)
+
+    async def sign_out_all(self) -> int:
+        found = [one for one in await self._list_records() if self._is_alive(one)]
+        for one in found:
+            await self._records().delete_record(KIND, one.key)
+        return len(found)
+
+    def expired_cookie(self, host: Host) -> str:
+        """The header that makes a browser forget the cookie."""
+        return f"{_cookie_name(host)}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
+
+    def _is_alive(self, record: Record) -> bool:
+        value = _to_dict(record)
+        return bool(value["until"] > self._clock() and value["mark"] == self._mark())
+
+    async def _list_records(self, prefix: str = "") -> list[Record]:
+        found: list[Record] = []
+        while page := await self._records().list_records(
+            KIND, prefix=prefix, after=found[-1].key if found else "", limit=_PAGE_ROWS
+        ):
+            found += page
+        return found
+
+    async def _delete_expired(self) -> None:
+        for one in await self._list_records():
+            if _to_dict(one)["until"] <= self._clock():
+                await self._records().delete_record(KIND, one.key)
 
 
-def _port(host: str) -> str:
-    last = host.rpartition(":")[2]
-    return last if ":" in host and last.isdigit() else "80"
+def _to_dict(record: Record) -> dict[str, Any]:
+    assert isinstance(record.value, dict)
+    return record.value
 
 
-def _name(host: str) -> str:
-    return f"sojourn-{_port(host)}"
+def _to_session(record: Record) -> BrowserSession:
+    value = _to_dict(record)
+    return BrowserSession(
+        id=record.key[:_ID_CHARS],
+        browser=value["browser"],
+        address=value["address"],
+        since=value["since"],
+        last_seen=value["seen"],
+        until=value["until"],
+    )
+
+
+def _hash(cookie: str, page_key: str, host: Host) -> str:
+    return hashlib.sha256(f"{cookie}\n{page_key}\n{host.name}\n{host.port}".encode()).hexdigest()
+
+
+def _cookie_name(host: Host) -> str:
+    """The port is in its name: browsers send cookies to every port, and two servers must not replace each other's."""
+    return f"sojourn-{host.port}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sojourn.core.errors import ServerUnreachable
+from sojourn.http.host_names import browser_address
 from sojourn.lazy import Lazy
 from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
@@ -41,7 +42,7 @@ def serve(
     """Serve your sessions over HTTP, until stopped.
 
     Everything but /healthz needs the token that is printed at start: Authorization: Bearer TOKEN.
-    It is also in server.json in the home. SOJOURN_TOKEN sets one of your own.
+    It is made once and kept in the home; `sojourn token` shows and rotates it. SOJOURN_TOKEN sets one of your own.
     """
     _set_address(cli, host, port)
     if no_gateway:
@@ -62,7 +63,7 @@ def dashboard(cli: CliContext, host: str | None, port: str | None, no_open: bool
     """Serve your sessions, and open them in a browser.
 
     The printed link works once, within an hour. If a server of this home is already running, that server makes a new
-    link and no other is started.
+    link and no other is started. A browser that does not find `sojourn.localhost` can use 127.0.0.1 in its place.
     """
     _set_address(cli, host, port)
     cli.run(lambda app: _open_dashboard(app, no_open=no_open))
@@ -131,10 +132,10 @@ def _open_browser(link: str) -> None:
 def _request_link(server: Server) -> str:
     """Asks the running server for a new one-time link. ServerUnreachable."""
     try:
-        path = request_json(server, "POST", "/api/links", timeout=_LINK_TIMEOUT_SECONDS, token=server.token)["path"]
+        path = request_json(server, "POST", "/api/links", timeout=_LINK_TIMEOUT_SECONDS)["path"]
     except (OSError, HTTPException, ValueError, KeyError, TypeError) as error:
         raise ServerUnreachable(
             f"The server at {server.address} did not make a link.",
             hint=f"It may be an older version: stop it with `kill {server.pid}`.",
         ) from error
-    return f"{server.address}{path}"
+    return f"{browser_address(server.address)}{path}"

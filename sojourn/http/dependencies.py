@@ -13,8 +13,11 @@ from fastapi import Depends, Path, Request, Response
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId
+from sojourn.http.access_token import AccessToken
 from sojourn.http.activity import Activity
+from sojourn.http.admissions import Admissions
 from sojourn.http.browser_sessions import BrowserSessions
+from sojourn.http.one_time_links import OneTimeLinks
 from sojourn.http.plugin_routes import PluginRoutes
 from sojourn.http.schemas import SessionDetail
 from sojourn.http.sse import Streams
@@ -42,7 +45,10 @@ def _from_state(name: str) -> Any:
 ContextDep = Annotated[AppContext, _from_state("context")]
 ActivityDep = Annotated[Activity, _from_state("activity")]
 PluginRoutesDep = Annotated[PluginRoutes, _from_state("mounts")]
-BrowserSessionsDep = Annotated[BrowserSessions, _from_state("visitors")]
+AccessTokenDep = Annotated[AccessToken, _from_state("access")]
+BrowserSessionsDep = Annotated[BrowserSessions, _from_state("browsers")]
+AdmissionsDep = Annotated[Admissions, _from_state("admissions")]
+OneTimeLinksDep = Annotated[OneTimeLinks, _from_state("links")]
 
 
 async def _streams(request: Request) -> Streams:

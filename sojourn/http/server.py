@@ -4,33 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 import secrets
 import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
 
 from sojourn import __version__
-from sojourn.core.errors import BadConfig, BadInput, Conflict, NotAllowed
+from sojourn.core.errors import BadConfig, BadInput, Conflict, NotAllowed, SojournError
 from sojourn.core.settings import Settings
 from sojourn.http import login
 from sojourn.http.app import make_app
-from sojourn.http.auth import is_loopback
+from sojourn.http.host_names import browser_address, is_loopback
 from sojourn.http.sse import Streams
+from sojourn.http.token_file import keep_token, read_token
 from sojourn.http_limits import limited_config
 from sojourn.ports.app import AgentContext, AppContext
 from sojourn.server_file import FILE_NAME, Server, is_serving, read_server_file, remove_server_file, write_server_file
 
 _SWITCH_SECONDS = 0.001  # the thread switch interval: the writer thread must not starve
 _SHUTDOWN_SECONDS = 1  # for requests in progress, after the signal to stop
+_TOKEN_POLL_SECONDS = 0.5  # between two looks whether the token was rotated
+MIN_OPEN_TOKEN_CHARS = 20  # of a token that other machines can try
+logger = logging.getLogger(__name__)
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
@@ -48,7 +54,7 @@ async def serve(context: AppContext, report: Callable[[ServerReady], None], *, u
     """Serves until SIGTERM or SIGINT, or until it is idle. Calls `report` when the server answers."""
     settings = context.settings
     host, port = str(settings["server.host"]), int(settings["server.port"])
-    token, own = _token(settings, host)
+    token, own, warning = _token(settings, host)
     refuse_second(settings)
     with _listen(host, port) as listening:
         app = make_app(context, token=token, host=host)
@@ -74,20 +80,40 @@ async def serve(context: AppContext, report: Callable[[ServerReady], None], *, u
         ready = asyncio.Event()
 
         def on_ready() -> None:
-            link = f"{record.address}{login.PATH}?key={app.state.visitors.new_key()}"
-            report(_announce(settings, record, own_token=own, link=link))
+            link = f"{browser_address(record.address)}{login.PATH}?key={app.state.links.new_key()}"
+            report(_announce(settings, record, own_token=own, link=link, warning=warning))
             ready.set()
 
         server = _Uvicorn(config, app.state.streams, on_ready)
         try:
             with _handle_signals(server):
                 async with asyncio.TaskGroup() as tasks:
-                    idle_task = tasks.create_task(_stop_when_idle(server, app, context, ready)) if until_idle else None
+                    others = [tasks.create_task(_stop_when_idle(server, app, context, ready))] if until_idle else []
+                    if not own:
+                        others.append(tasks.create_task(_follow_token(settings.home, app, record)))
                     await server.serve([listening])
-                    if idle_task is not None:
-                        idle_task.cancel()
+                    for task in others:
+                        task.cancel()
         finally:
-            remove_server_file(settings.home, record)
+            remove_server_file(settings.home, replace(record, token=app.state.access.value))
+
+
+async def _follow_token(home: Path, app: FastAPI, record: Server) -> None:
+    """Puts a rotated token in force: what came in with the old one is out at once."""
+    while True:
+        await asyncio.sleep(_TOKEN_POLL_SECONDS)
+        try:
+            token = read_token(home)
+        except SojournError as error:
+            logger.debug("the token stays as it is: %s", error)
+            continue
+        if token is None or token == app.state.access.value:
+            continue
+        app.state.access.replace(token)
+        app.state.links.clear()
+        with suppress(OSError):  # a home that cannot be written to has no server.json, either
+            write_server_file(home, replace(record, token=token))
+        await app.state.admissions.end_revoked()
 
 
 async def _stop_when_idle(server: uvicorn.Server, app: FastAPI, context: AgentContext, ready: asyncio.Event) -> None:
@@ -128,16 +154,28 @@ def _handle_signals(server: uvicorn.Server) -> Iterator[None]:
             signal.signal(sig, handler)
 
 
-def _token(settings: Settings, host: str) -> tuple[str, bool]:
+def _token(settings: Settings, host: str) -> tuple[str, bool, str]:
+    """The token, whether it comes from the settings, and a warning when it cannot be kept."""
     own = settings["server.token"].reveal()
-    if own and not (own.isascii() and own.isprintable() and " " not in own):
-        raise BadConfig("server.token has characters no header can carry.", hint="Use letters, digits and signs.")
     if not own and not is_loopback(host):
         raise NotAllowed(
             f"Other machines can reach {host}, and no token is set.",
             hint="Choose a token and set it as SOJOURN_TOKEN (or server.token in config.toml).",
         )
-    return own or secrets.token_urlsafe(32), bool(own)
+    if own and not (own.isascii() and own.isprintable() and " " not in own):
+        raise BadConfig("server.token has characters no header can carry.", hint="Use letters, digits and signs.")
+    if own and len(own) < MIN_OPEN_TOKEN_CHARS and not is_loopback(host):
+        raise NotAllowed(
+            f"Other machines can reach {host}, and a token of {len(own)} characters can be guessed.",
+            hint=f"Set one of at least {MIN_OPEN_TOKEN_CHARS} characters as SOJOURN_TOKEN; "
+            "`openssl rand -base64 32` prints a good one.",
+        )
+    if own:
+        return own, True, ""
+    try:
+        return keep_token(settings.home), False, ""
+    except OSError as error:  # it works, with a token that ends with it
+        return secrets.token_urlsafe(32), False, f"{settings.home}/token: {error.strerror}."
 
 
 def refuse_second(settings: Settings) -> None:
@@ -181,9 +219,8 @@ def _address(host: str, listening: socket.socket) -> str:
     return f"http://{f'[{name}]' if ':' in name else name}:{listening.getsockname()[1]}"
 
 
-def _announce(settings: Settings, server: Server, *, own_token: bool, link: str) -> ServerReady:
+def _announce(settings: Settings, server: Server, *, own_token: bool, link: str, warning: str = "") -> ServerReady:
     """Writes server.json; when that fails, the server works and says so."""
-    warning = ""
     try:
         write_server_file(settings.home, server)
     except OSError as error:

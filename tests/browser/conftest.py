@@ -16,6 +16,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, Route, sync_playwright
 
 from sojourn.dashboard.pages import STATIC
+from sojourn.http.host_names import browser_address
 from sojourn.testing.model_server import ModelServer
 from tests.e2e.http_server import Serving
 from tests.servers.system_package import require_program
@@ -48,6 +49,7 @@ class Site:
 
     def __init__(self, browser: Browser, server: Serving) -> None:
         self._browser, self.server = browser, server
+        self.address = browser_address(server.address)
         self._contexts: list[BrowserContext] = []
         self.requests: list[tuple[str, str]] = []  # method and path, in order
         self.foreign_requests: list[str] = []
@@ -64,8 +66,8 @@ class Site:
         page = self.open_tab(context)
         if signed_in:
             link = self.server.client.post("/api/links").json()["path"]
-            page.goto(self.server.address + link)
-            page.wait_for_url(self.server.address + "/")
+            page.goto(self.address + link)
+            page.wait_for_url(self.address + "/")
             page.get_by_role("navigation").wait_for()  # from here on the page handles keys
         return page
 
@@ -78,12 +80,14 @@ class Site:
 
     def open(self, path: str, **options: Any) -> Page:
         page = self.open_browser(**options)
-        page.goto(self.server.address + path)
+        page.goto(self.address + path)
         return page
 
     def _block_foreign(self, route: Route) -> None:
         address = urlsplit(route.request.url)
-        if address.scheme in ("http", "https") and address.netloc != urlsplit(self.server.address).netloc:
+        if address.scheme in ("http", "https") and address.netloc != urlsplit(self.address).netloc:
+            if address.netloc == urlsplit(self.server.address).netloc:  # a page under the other name of this server
+                return route.continue_()
             self.foreign_requests.append(route.request.url)
             route.abort()
         else:

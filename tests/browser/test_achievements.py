@@ -86,7 +86,7 @@ def test_a_refused_answer_is_told_and_can_be_tried_again(counted):
             status=503, json={"code": "scan_failed", "detail": "The history could not be counted."}
         ),
     )
-    page.goto(counted.server.address + "/achievements")
+    page.goto(counted.address + "/achievements")
     assert "could not be counted" in page.get_by_role("alert").inner_text()
     page.unroute(f"**{BADGES}")
     page.get_by_role("button", name="Try again").click()
@@ -98,7 +98,7 @@ def test_leaving_takes_the_question_back(counted):
     page.route(f"**{BADGES}", lambda route: None)  # never answered
     failed = []
     page.on("requestfailed", lambda request: failed.append(request.url))
-    page.goto(counted.server.address + "/achievements")
+    page.goto(counted.address + "/achievements")
     page.get_by_role("status", name="Loading achievements").wait_for()
     page.get_by_role("link", name="Sessions").click()
     page.get_by_role("heading", name="Sessions").wait_for()
@@ -145,7 +145,7 @@ def test_nothing_is_asked_in_a_hidden_tab(counted):
     answer = counted.server.client.get(BADGES).json()
     answer["scan_meta"] |= {"mode": "in_progress", "sessions_scanned_so_far": 1750, "sessions_expected_total": 8564}
     page.route(f"**{BADGES}", lambda route: route.fulfill(json=answer))
-    page.goto(counted.server.address + "/achievements")
+    page.goto(counted.address + "/achievements")
     assert (
         "Scanned 1,750 of 8,564 sessions · 20%. Badges unlock as more history streams in."
         in page.locator(".ach-banner").inner_text()
@@ -175,7 +175,7 @@ def test_the_card_to_share_is_a_picture_of_the_right_size(counted):
         "evidence": {"session_id": "x", "title": "<img src=x onerror=alert(1)>", "value": 3},
     }
     page.route(f"**{BADGES}", lambda route: route.fulfill(json=answer))
-    page.goto(counted.server.address + "/achievements")
+    page.goto(counted.address + "/achievements")
     assert page.locator(".ach-evidence a").inner_text() == "<img src=x onerror=alert(1)>"
     assert page.locator(".ach-evidence a").get_attribute("href") == "/sessions/x"
     page.get_by_role("button", name="Share").first.click()

@@ -62,7 +62,7 @@ def test_what_was_handed_over_and_sent_is_kept_in_sight(scripted_site, model):
     send_message(page, "are you there?")
     page.locator(".turn-usage").wait_for()
     hand_over(page, chat="#garden").locator("[data-step=completed][data-state=done]").wait_for()
-    page.goto(scripted_site.server.address + "/gateway/%23garden")
+    page.goto(scripted_site.address + "/gateway/%23garden")
     history = page.get_by_role("region", name="Hand-offs")
     history.locator("li", has_text="web → local:#garden").locator("[data-handoff=completed]").wait_for()
     ledger = page.get_by_role("region", name="Deliveries").first

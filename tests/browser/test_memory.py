@@ -35,7 +35,7 @@ def test_the_memory_page_says_why_something_was_recalled(scripted_site, model):
     send_message(page, "how is the greenhouse heated?")
     page.locator(".turn-usage").wait_for()
     session = page.url.rpartition("/")[2]
-    page.goto(scripted_site.server.address + "/memory")
+    page.goto(scripted_site.address + "/memory")
     turn = page.locator("[data-turn-context]")
     turn.wait_for()
     used = scripted_site.server.client.get(f"/api/plugins/memory/used/{session}").json()

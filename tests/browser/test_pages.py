@@ -42,7 +42,7 @@ def test_axe_finds_nothing_serious_on_any_page(filled, find_violations, theme):
     page = filled.open_browser(color_scheme=theme)
     found = {}
     for path in PAGES:
-        page.goto(filled.server.address + path)
+        page.goto(filled.address + path)
         page.locator("main h1, main h2").first.wait_for()
         page.wait_for_timeout(700)
         if wrong := find_violations(page):
@@ -54,7 +54,7 @@ def test_axe_finds_nothing_serious_on_any_page(filled, find_violations, theme):
 def test_nothing_sticks_out_on_a_phone(filled):
     page = filled.open_browser(viewport={"width": 390, "height": 844})
     for path in PAGES:
-        page.goto(filled.server.address + path)
+        page.goto(filled.address + path)
         page.locator("main h1, main h2").first.wait_for()
         page.wait_for_timeout(300)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
@@ -63,14 +63,14 @@ def test_nothing_sticks_out_on_a_phone(filled):
 def test_on_a_phone_every_page_is_one_touch_away_and_the_filters_wait_behind_a_button(filled):
     page = filled.open_browser(viewport={"width": 390, "height": 844})
     for path, name in (("/sessions", "Sessions"), ("/memory", "Memory & skills"), ("/settings", "Settings & health")):
-        page.goto(filled.server.address + path)
+        page.goto(filled.address + path)
         page.locator("main h1").first.wait_for()
         tabs = page.get_by_role("navigation").get_by_role("link")
         assert page.locator("nav [aria-current]").inner_text() == name
         edges = [one.bounding_box() for one in tabs.all()]
         assert all(one["x"] >= 0 and one["x"] + one["width"] <= 390 and one["width"] >= 24 for one in edges), path
         assert all(tabs.evaluate_all("(all) => all.map((one) => one.textContent.trim())"))
-    page.goto(filled.server.address + "/sessions")
+    page.goto(filled.address + "/sessions")
     assert not page.get_by_label("Model").is_visible()
     page.get_by_role("button", name="Filters").click()
     page.get_by_label("Model").fill("gpt-5")
@@ -136,7 +136,7 @@ def test_the_first_paint_is_quick(filled):
     page = filled.open_browser()
     paints = []
     for _ in range(3):
-        page.goto(filled.server.address + "/achievements")
+        page.goto(filled.address + "/achievements")
         page.locator("[data-badge]").first.wait_for()
         paints.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
     assert min(paints) < 1000
@@ -159,7 +159,7 @@ def test_settings_show_where_a_value_came_from_and_no_secret(filled):
 def test_a_page_that_throws_leaves_the_rest_standing(filled):
     page = filled.open_browser()
     page.route("**/api/plugins/dashboard/insights*", lambda route: route.fulfill(json={"totals": None}))
-    page.goto(filled.server.address + "/insights")
+    page.goto(filled.address + "/insights")
     page.get_by_text("This page ran into an error").wait_for()
     page.get_by_role("link", name="Sessions").first.click()
     page.locator(".session-row").first.wait_for()
@@ -168,6 +168,6 @@ def test_a_page_that_throws_leaves_the_rest_standing(filled):
 def test_an_outside_host_is_never_asked(filled):
     page = filled.open_browser()
     for path in PAGES:
-        page.goto(filled.server.address + path)
+        page.goto(filled.address + path)
         page.wait_for_timeout(200)
     assert filled.foreign_requests == []

@@ -90,7 +90,7 @@ def test_filters_narrow_the_list(filled):
 def test_an_export_is_the_transcript(filled):
     page = filled.open("/sessions/copy-000001")
     with page.expect_download() as download:
-        page.get_by_role("link", name="Export as Markdown").click()
+        page.get_by_role("button", name="Export as Markdown").click()
     assert "Port 8080 was taken" in download.value.path().read_text("utf-8")
 
 
@@ -103,7 +103,7 @@ def test_a_tool_alone_shows_the_sessions_that_used_it(filled):
     page.wait_for_url("**/sessions/copy-*?at=*")
     page.locator("[data-tool=web_search]").first.wait_for()
     page.get_by_label("Back").or_(page.get_by_label("Search all messages and titles")).first.wait_for()
-    page.goto(filled.server.address + "/sessions")
+    page.goto(filled.address + "/sessions")
     page.get_by_label("Tool").fill("no_such_tool")
     page.get_by_text("No session used “no_such_tool”.").wait_for()
 

@@ -20,10 +20,10 @@ def site(chromium, offline_server):
 
 
 def test_a_link_opens_the_door_once(site):
-    link = site.server.address + site.server.client.post("/api/links").json()["path"]
+    link = site.address + site.server.client.post("/api/links").json()["path"]
     first = site.open_browser(signed_in=False)
     first.goto(link)
-    first.wait_for_url(site.server.address + "/")
+    first.wait_for_url(site.address + "/")
     first.get_by_role("heading", name="Welcome to Sojourn").wait_for()
     cookie = first.context.cookies()[0]
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
@@ -47,9 +47,40 @@ def test_who_has_no_cookie_is_asked_for_the_token(site):
 
 def test_signing_out_takes_the_cookie_back(site):
     page = site.open("/settings")
-    page.get_by_role("button", name="Sign out").click()
+    page.get_by_role("button", name="Sign out", exact=True).first.click()
     page.get_by_label("token").wait_for()
     assert page.context.cookies() == []
+    assert page.evaluate("localStorage.getItem('sojourn.page-key')") is None
+
+
+def test_a_browser_that_is_signed_out_elsewhere_is_asked_to_sign_in(site):
+    other = site.open("/chat", user_agent="Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Firefox/140.0")
+    page = site.open("/settings")
+    row = page.get_by_role("listitem").filter(has_text="Firefox on macOS")
+    assert "127.0.0.1" in row.inner_text()
+    page.get_by_role("listitem").filter(has_text="Chrome on Linux").filter(has_text="this browser").wait_for()
+    row.get_by_role("button", name="Sign out Firefox on macOS").click()
+    row.wait_for(state="detached")
+    other.reload()
+    other.get_by_label("token").wait_for()
+
+
+@pytest.mark.parametrize("path", ["/sessions?text=a%20b", "/"])
+def test_a_person_who_opens_127_0_0_1_is_led_to_the_name_of_the_pages(site, path):
+    page = site.open_browser()
+    page.goto(site.server.address + path)
+    page.get_by_role("navigation").wait_for()
+    assert page.url == site.address + path
+
+
+def test_a_browser_that_does_not_know_the_name_stays_where_it_is(chromium, offline_server):
+    safari = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 Version/18.0 Safari/605.1.15"
+    context = chromium.new_context(user_agent=safari)
+    page = context.new_page()
+    page.goto(offline_server.address + offline_server.client.post("/api/links").json()["path"])
+    page.wait_for_url(offline_server.address + "/")
+    page.get_by_role("heading", name="Welcome to Sojourn").wait_for()
+    context.close()
 
 
 @pytest.mark.parametrize(
@@ -57,15 +88,14 @@ def test_signing_out_takes_the_cookie_back(site):
 )
 def test_a_cookie_alone_changes_nothing_for_a_foreign_page(site, headers):
     page = site.open_browser()
-    cookie = page.context.cookies()[0]
-    answer = _ask(site, "POST", "/api/sessions", {"Cookie": f"{cookie['name']}={cookie['value']}", **headers}, b"{}")
+    answer = _ask(site, "POST", "/api/sessions", {**_both_halves(page), **headers}, b"{}")
     assert answer.status in (401, 403)
 
 
 def test_a_page_on_another_port_of_this_machine_reads_nothing(site):
-    cookie = site.open_browser().context.cookies()[0]
-    headers = {"Cookie": f"{cookie['name']}={cookie['value']}", "Sec-Fetch-Site": "same-site"}
-    assert _ask(site, "GET", "/api/sessions", headers).status == 401
+    halves = _both_halves(site.open_browser())
+    assert _ask(site, "GET", "/api/sessions", halves).status == 200
+    assert _ask(site, "GET", "/api/sessions", {**halves, "Sec-Fetch-Site": "same-site"}).status == 401
 
 
 def test_a_foreign_name_that_points_here_gets_no_page(site):
@@ -88,12 +118,7 @@ def test_no_path_leads_out_of_the_assets(site, path):
 
 
 def test_a_body_that_is_too_large_is_refused(site):
-    cookie = site.open_browser().context.cookies()[0]
-    headers = {
-        "Cookie": f"{cookie['name']}={cookie['value']}",
-        "Origin": site.server.address,
-        "Content-Length": str(64 * 1024 * 1024),
-    }
+    headers = {**_both_halves(site.open_browser()), "Origin": site.address, "Content-Length": str(64 * 1024 * 1024)}
     assert _ask(site, "POST", "/api/sessions", headers).status == 413
 
 
@@ -120,6 +145,14 @@ def test_the_built_page_holds_no_inline_script_and_names_no_host():
     document = (STATIC / "index.html").read_text("utf-8")
     assert re.findall(r"<script(?![^>]*\bsrc=)", document) == []
     assert re.findall(r"\bon\w+=|https?://", document) == []
+
+
+def _both_halves(page):
+    """The session of a page, as headers."""
+    cookie = page.context.cookies()[0]
+    key = page.evaluate("localStorage.getItem('sojourn.page-key')")
+    netloc = urlsplit(page.url).netloc
+    return {"Host": netloc, "Cookie": f"{cookie['name']}={cookie['value']}", "Sojourn-Page-Key": key}
 
 
 class Answer(NamedTuple):

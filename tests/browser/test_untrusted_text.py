@@ -44,10 +44,10 @@ def test_no_page_runs_what_stands_in_a_title_a_message_a_tool_or_a_model(poisone
         "/achievements": "Achievements",
     }
     for path, words in seen.items():
-        page.goto(poisoned.server.address + path)
+        page.goto(poisoned.address + path)
         page.get_by_text(words, exact=False).first.wait_for(state="attached")
         assert page.locator("main img[src=x], main svg[onload]").count() == 0, path
-    page.goto(poisoned.server.address + "/sessions")
+    page.goto(poisoned.address + "/sessions")
     page.get_by_label("Search all messages and titles").fill("result")
     page.locator(".search-results mark").first.wait_for()
     page.keyboard.press("Control+k")

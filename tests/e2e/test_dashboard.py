@@ -1,5 +1,6 @@
 """`sojourn dashboard`: a link that lets a browser in, from a new server or from the one that runs."""
 
+import re
 import signal
 
 import httpx
@@ -23,11 +24,16 @@ def test_a_link_lets_a_browser_in_and_a_running_server_gives_another(home):
         assert (second.communicate(timeout=20)[1], second.returncode) == ("", 0)
         assert again == address
         assert other != link
+        port = address.rpartition(":")[2]
+        assert address == f"http://127.0.0.1:{port}"  # for programs
         for key in (link, other):
+            assert key.startswith(f"http://sojourn.localhost:{port}/enter?key=")  # for browsers
             with httpx.Client(base_url=address, trust_env=False) as browser:
                 assert browser.get("/api/sessions").status_code == 401
-                assert browser.get(key).status_code == 200
-                assert browser.get("/api/sessions").status_code == 200
+                answer = browser.get(key.partition(port)[2])
+                page_key = {"Sojourn-Page-Key": re.findall(r'"sojourn.page-key", "([^"]+)"', answer.text)[0]}
+                assert browser.get("/api/sessions").status_code == 401
+                assert browser.get("/api/sessions", headers=page_key).status_code == 200
     finally:
         first.send_signal(signal.SIGTERM)
         first.communicate(timeout=20)

@@ -21,7 +21,7 @@ from sojourn.core.errors import ServerUnreachable
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import Message, text_of
 from sojourn.ports.service import Caller, TurnRequest
-from sojourn.server_file import Server
+from sojourn.server_file import Server, build_proof
 from tests.e2e.http_server import Serving
 
 ME = Caller(surface="cli", holder="a test")
@@ -133,8 +133,8 @@ async def test_a_server_that_takes_too_long_is_given_up(settings, home: Path) ->
 
 
 @asynccontextmanager
-async def cutter(address: str, chance: random.Random) -> AsyncIterator[str]:
-    """Stands between client and server and cuts each line after a while."""
+async def cutter(address: str, token: str, chance: random.Random) -> AsyncIterator[str]:
+    """Stands between client and server and cuts each line after a while. It has the token, so it can prove itself."""
     place = urlsplit(address)
     lines: set[asyncio.Task] = set()
 
@@ -145,6 +145,10 @@ async def cutter(address: str, chance: random.Random) -> AsyncIterator[str]:
             bytes_left -= len(piece)
 
     async def between(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        question = (await reader.readuntil(b"\r\n\r\n")).decode()
+        nonce = question.partition("nonce=")[2].partition(" ")[0]
+        proof = json.dumps({"proof": build_proof(token, nonce, writer.get_extra_info("sockname"))})
+        writer.write(f"HTTP/1.1 200 OK\r\nContent-Length: {len(proof)}\r\n\r\n{proof}".encode())
         out = await asyncio.open_connection(place.hostname, place.port)
         both = [
             asyncio.create_task(pass_on(reader, out[1], 10**9)),
@@ -172,7 +176,7 @@ async def cutter(address: str, chance: random.Random) -> AsyncIterator[str]:
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_lines_that_are_cut_anywhere_lose_nothing(home: Path, packages: str, seed: int) -> None:
     with Serving(home, PYTHONPATH=packages) as serving:
-        async with cutter(serving.address, random.Random(seed)) as address:
+        async with cutter(serving.address, serving.token, random.Random(seed)) as address:
             rough = RemoteService(Server(address=address, token=serving.token))
             smooth = RemoteService(Server(address=serving.address, token=serving.token))
             session = await smooth.open(ME)

@@ -114,7 +114,7 @@ def test_a_taken_port_is_a_clear_error(home: Path) -> None:
 
 @pytest.mark.parametrize("args", [("--port", "70000"), ("--port", "x"), ("--host", "no.such.host.invalid")])
 def test_a_wrong_flag_is_a_clear_error(home: Path, args: tuple[str, ...]) -> None:
-    code, said = fails(home, *args, SOJOURN_TOKEN="set")
+    code, said = fails(home, *args, SOJOURN_TOKEN="set-and-long-enough-for-others")
     assert code == 2
     assert said.startswith("✗ ")
     assert "Traceback" not in said
@@ -124,10 +124,10 @@ def test_it_is_not_opened_to_others_without_a_token_of_your_own(home: Path) -> N
     code, said = fails(home, "--host", "0.0.0.0", "--port", "0")
     assert code == 8
     assert "SOJOURN_TOKEN" in said
-    with Serving(home, "--host", "0.0.0.0", SOJOURN_TOKEN="my-own-token") as server:
+    with Serving(home, "--host", "0.0.0.0", SOJOURN_TOKEN="my-own-token-that-is-long") as server:
         assert server.address.startswith("http://127.0.0.1:")
-        assert server.token == "my-own-token"
-        assert "my-own-token" not in server.token_line
+        assert server.token == "my-own-token-that-is-long"
+        assert "my-own-token-that-is-long" not in server.token_line
         assert server.get("/api/sessions").status_code == 200
 
 

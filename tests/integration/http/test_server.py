@@ -10,7 +10,7 @@ import pytest
 
 from sojourn import config, server_file
 from sojourn.core.errors import BadConfig, BadInput, Conflict, NotAllowed
-from sojourn.core.settings import Settings
+from sojourn.core.settings import Secret, Settings
 from sojourn.http import server
 from sojourn.server_file import Server
 
@@ -52,12 +52,29 @@ def settings(home, **values):
     return config.load({"home": str(home), **values}, {"HOME": str(home.parent)})
 
 
-def test_a_token_is_made_when_none_is_set(home):
-    first, own = server._token(settings(home), "127.0.0.1")
+def test_a_token_is_made_once_when_none_is_set(home):
+    first, own, warning = server._token(settings(home), "127.0.0.1")
     assert len(first) >= 43
-    assert not own
-    assert first != server._token(settings(home), "127.0.0.1")[0]
-    assert server._token(settings(home, **{"server.token": "mine"}), "0.0.0.0") == ("mine", True)
+    assert (own, warning) == (False, "")
+    assert first == server._token(settings(home), "127.0.0.1")[0]
+    assert server._token(settings(home, **{"server.token": "mine"}), "127.0.0.1") == ("mine", True, "")
+    long = "m" * server.MIN_OPEN_TOKEN_CHARS
+    assert server._token(settings(home, **{"server.token": long}), "0.0.0.0") == (long, True, "")
+
+
+def test_a_short_token_is_refused_where_others_can_try_it(home):
+    with pytest.raises(NotAllowed, match="19 characters"):
+        server._token(settings(home, **{"server.token": "m" * 19}), "0.0.0.0")
+
+
+def test_a_home_that_cannot_keep_a_token_gets_one_for_a_while(home):
+    home.write_text("not a folder")
+    inside = Settings(
+        values={"home": home / "x", "server.token": Secret("")}, origins={}, user_home=home, places={}, plugins={}
+    )
+    token, own, warning = server._token(inside, "127.0.0.1")
+    assert (len(token) >= 43, own) == (True, False)
+    assert "Not a directory" in warning
 
 
 def test_without_a_token_of_your_own_nobody_else_can_reach_it(home):

@@ -1,50 +1,118 @@
-"""Links that work once, and cookies that cannot be made up."""
+"""Browser sessions: two halves, one origin, one token, thirty days."""
 
-from sojourn.http.browser_sessions import LINK_SECONDS, VISIT_SECONDS, BrowserSessions
+from dataclasses import replace
 
+import pytest
 
-class Clock:
-    now = 1_000_000.0
+from sojourn.core.errors import Ambiguous, Conflict, NotFound
+from sojourn.http.browser_sessions import SESSION_SECONDS, BrowserSessions
+from sojourn.http.host_names import Host
 
-    def __call__(self):
-        return self.now
-
-
-def value(header):
-    return header.partition(";")[0]
+HERE = Host("sojourn.localhost", 8790)
 
 
-def test_a_key_works_once_and_not_for_ever():
-    clock = Clock()
-    visitors = BrowserSessions("token", clock)
-    key, late = visitors.new_key(), visitors.new_key()
-    assert visitors.redeem(key)
-    assert not visitors.redeem(key)
-    clock.now += LINK_SECONDS + 1
-    assert not visitors.redeem(late)
-    assert not visitors.redeem("")
+class Records:
+    """As much of a store as sessions need."""
+
+    def __init__(self):
+        self.kept = {}
+
+    async def put_record(self, record, *, expect=None):
+        old = self.kept.get(record.key)
+        if expect is not None and expect != (old.revision if old else 0):
+            raise Conflict("It was changed.")
+        self.kept[record.key] = replace(record, revision=(old.revision if old else 0) + 1)
+
+    async def get_record(self, kind, key):
+        return self.kept.get(key)
+
+    async def list_records(self, kind, *, prefix="", after="", limit=1000):
+        found = [self.kept[key] for key in sorted(self.kept) if key.startswith(prefix) and key > after]
+        return found[:limit]
+
+    async def delete_record(self, kind, key):
+        return self.kept.pop(key, None) is not None
 
 
-def test_a_cookie_is_good_for_its_port_its_token_and_its_time():
-    clock = Clock()
-    visitors = BrowserSessions("token", clock)
-    header = visitors.cookie("127.0.0.1:8790")
+class World:
+    def __init__(self):
+        self.now, self.mark, self.records = 1_000_000.0, "mark", Records()
+        self.sessions = BrowserSessions(lambda: self.records, lambda: self.mark, lambda: self.now)
+
+    async def sign_in(self, host=HERE):
+        made = await self.sessions.sign_in(host, browser="Firefox on Linux", address="127.0.0.1")
+        return made.cookie.partition(";")[0], made.page_key, made.cookie
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+async def test_both_halves_are_needed_at_the_same_origin(world):
+    cookie, key, header = await world.sign_in()
     assert "HttpOnly" in header
     assert "SameSite=Strict" in header
-    cookie = value(header)
-    assert visitors.accepts(f"other=1; {cookie}", "localhost:8790")
-    assert not visitors.accepts(cookie, "localhost:9999")
-    assert not BrowserSessions("another", clock).accepts(cookie, "localhost:8790")
-    clock.now += VISIT_SECONDS + 1
-    assert not visitors.accepts(cookie, "localhost:8790")
+    find = world.sessions.find
+    assert (await find(f"other=1; {cookie}", key, HERE)).browser == "Firefox on Linux"
+    other_cookie, other_key, _ = await world.sign_in()
+    for cookies, shown, host in (
+        (cookie, "", HERE),
+        ("", key, HERE),
+        (cookie, other_key, HERE),
+        (other_cookie, key, HERE),
+        (cookie, key, Host("localhost", 8790)),
+        (cookie.replace("8790", "9999"), key, Host("sojourn.localhost", 9999)),
+        ("\x00=", key, HERE),
+        ("sojourn-8790=", key, HERE),
+    ):
+        assert await find(cookies, shown, host) is None
 
 
-def test_a_made_up_cookie_is_nothing():
-    visitors = BrowserSessions("token")
-    for wrong in ("", "sojourn-80=", "sojourn-80=9999999999.", "sojourn-80=9999999999.abc", "sojourn-80=x.y", "\x00="):
-        assert not visitors.accepts(wrong, "localhost")
+async def test_a_session_ends_with_its_time_and_with_its_token(world):
+    cookie, key, _ = await world.sign_in()
+    world.mark = "another"
+    assert await world.sessions.find(cookie, key, HERE) is None
+    assert await world.sessions.list_sessions() == []
+    world.mark = "mark"
+    world.now += SESSION_SECONDS - 1
+    assert await world.sessions.find(cookie, key, HERE)
+    world.now += 1
+    assert await world.sessions.find(cookie, key, HERE) is None
+    await world.sign_in()
+    assert len(world.records.kept) == 1  # what has expired is not kept
 
 
-def test_an_expired_cookie_is_not_accepted():
-    visitors = BrowserSessions("token")
-    assert not visitors.accepts(value(visitors.expired_cookie("localhost")), "localhost")
+async def test_a_sign_out_beats_a_request_that_is_under_way(world):
+    cookie, key, _ = await world.sign_in()
+    world.now += 1000
+    await world.sessions.find(cookie, key, HERE)
+    (listed,) = await world.sessions.list_sessions()
+    assert (listed.last_seen, listed.since) == (world.now, world.now - 1000)
+    world.now += 1000
+    record, old_get = next(iter(world.records.kept.values())), world.records.get_record
+
+    async def get_then_delete(kind, name):
+        world.records.kept.clear()
+        return record
+
+    world.records.get_record = get_then_delete
+    await world.sessions.find(cookie, key, HERE)
+    world.records.get_record = old_get
+    assert world.records.kept == {}
+
+
+async def test_sessions_are_signed_out_by_a_unique_beginning(world):
+    for _ in range(40):
+        await world.sign_in()
+    ids = [one.id for one in await world.sessions.list_sessions()]
+    await world.sessions.sign_out(ids[0])
+    assert not await world.sessions.is_signed_in(ids[0])
+    assert await world.sessions.is_signed_in(ids[1])
+    shared = next(one[0] for one in ids[1:] if sum(other.startswith(one[0]) for other in ids[1:]) > 1)
+    with pytest.raises(Ambiguous):
+        await world.sessions.sign_out(shared)
+    for wrong in ("", ids[0], "zz"):
+        with pytest.raises(NotFound):
+            await world.sessions.sign_out(wrong)
+    assert await world.sessions.sign_out_all() == 39

@@ -1,4 +1,5 @@
-// The HTTP client of the pages: adds the surface header, turns problem responses into ApiError.
+// The HTTP client of the pages: adds the surface and the page key as headers, turns problem responses into ApiError.
+import { getPageKeyHeader } from "@/api/pageKey";
 
 interface Problem {
   code: string;
@@ -26,7 +27,7 @@ const SURFACE_HEADER = { "Sojourn-Surface": "web" };
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(path, { ...init, headers: { ...SURFACE_HEADER, ...init.headers } });
+    response = await fetch(path, { ...init, headers: { ...SURFACE_HEADER, ...getPageKeyHeader(), ...init.headers } });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError({

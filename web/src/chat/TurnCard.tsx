@@ -1,7 +1,7 @@
 import { memo } from "react";
 import { ApprovalRequest, type AnswerApproval } from "@/chat/ApprovalRequest";
+import { AttachmentLink } from "@/chat/AttachmentLink";
 import type { TurnView } from "@/chat/chatView";
-import { conversationApi } from "@/chat/conversationApi";
 import { TaskPlan } from "@/chat/TaskPlan";
 import { ToolCallCard } from "@/chat/ToolCallCard";
 import { Icon } from "@/components/Icon";
@@ -40,13 +40,6 @@ function UserMessage({ turn, session }: { turn: TurnView; session: string }) {
       </div>
     </div>
   );
-}
-
-function AttachmentLink({ part, session }: { part: Record<string, unknown>; session: string }) {
-  const name = String(part["name"] || part["hash"]);
-  const url = conversationApi.getAttachmentUrl(session, String(part["hash"]));
-  if (/^image\/(png|jpeg|gif|webp)$/.test(String(part["media_type"]))) return <a href={url} target="_blank" rel="noopener"><img className="attachment-image" src={url} alt={name} /></a>;
-  return <a className="pill" href={url} download><Icon name="clip" size={13} /> {name}</a>;
 }
 
 function RecalledContext({ turn }: { turn: TurnView }) {

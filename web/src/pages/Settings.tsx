@@ -1,10 +1,12 @@
 import { useEffect, useState } from "react";
 import { getJson, isAbortError, sendJson } from "@/api/http";
+import { forgetPageKey } from "@/api/pageKey";
 import type { StoreStats } from "@/api/types";
 import { LastingApprovals } from "@/approvals/LastingApprovals";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { formatNumber, useI18n } from "@/i18n";
 import { PluginSwitches } from "@/plugins/PluginSwitches";
+import { SignedInBrowsers } from "@/settings/SignedInBrowsers";
 
 interface Setting {
   name: string;
@@ -46,7 +48,7 @@ export default function Settings() {
     getJson<Plugin[]>("/api/plugins", controller.signal).then(setPlugins, reportFailure);
     return () => controller.abort();
   }, []);
-  const signOut = () => sendJson("POST", "/api/leave").then(() => location.reload(), setError);
+  const signOut = () => sendJson("POST", "/api/leave").then(() => { forgetPageKey(); location.reload(); }, setError);
   const shown = settings.filter((setting) => `${setting.name} ${setting.meaning} ${setting.variable}`.toLowerCase().includes(text.toLowerCase()));
   return (
     <div className="page">
@@ -77,6 +79,7 @@ export default function Settings() {
         </section>
       </div>
       <LastingApprovals />
+      <SignedInBrowsers />
       <PluginSwitches />
       <section className="card">
         <h2>{t("settings.plugins")}</h2>

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { sendJson } from "@/api/http";
+import { storePageKey } from "@/api/pageKey";
 import { useI18n } from "@/i18n";
 
 export function SignIn() {
@@ -8,7 +9,8 @@ export function SignIn() {
   const [error, setError] = useState("");
   const signIn = async () => {
     try {
-      await sendJson("POST", "/enter", { token });
+      const { page_key } = await sendJson<{ page_key: string }>("POST", "/enter", { token });
+      storePageKey(page_key);
       location.reload();
     } catch (problem) {
       setError(problem instanceof Error ? problem.message : String(problem));

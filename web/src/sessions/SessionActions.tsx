@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { saveFile } from "@/api/download";
 import { sendJson } from "@/api/http";
 import type { Session } from "@/api/types";
 import { Dialog } from "@/components/Dialog";
@@ -15,6 +16,7 @@ export function SessionActions({ session, onChange }: { session: Session; onChan
   const [error, setError] = useState<unknown>(null);
   const url = `/api/sessions/${encodeURIComponent(session.id)}`;
 
+  const save = (format: string, ending: string) => saveFile(`${url}/export?format=${format}`, `${session.id}.${ending}`).catch(setError);
   const update = async (changes: Record<string, unknown>) => {
     setError(null);
     setEditing(null);
@@ -46,8 +48,8 @@ export function SessionActions({ session, onChange }: { session: Session; onChan
         <button className="ghost" aria-label={t("sessions.tags")} title={t("sessions.tags")} onClick={() => setEditing("tags")}>#</button>
         <button className="ghost" aria-label={t("sessions.pin")} title={t("sessions.pin")} aria-pressed={session.pinned} onClick={() => void update({ pinned: !session.pinned })}><Icon name="pin" size={17} /></button>
         <button className="ghost" aria-label={t("sessions.archive")} title={t("sessions.archive")} aria-pressed={session.archived} onClick={() => void update({ archived: !session.archived })}><Icon name="box" size={17} /></button>
-        <a className="ghost" href={`${url}/export?format=markdown`} download aria-label={t("sessions.export")} title={t("sessions.export")}><Icon name="download" size={17} /></a>
-        <a className="ghost mono" href={`${url}/export?format=jsonl`} download aria-label={t("sessions.exportjson")} title={t("sessions.exportjson")}>{"{}"}</a>
+        <button className="ghost" aria-label={t("sessions.export")} title={t("sessions.export")} onClick={() => void save("markdown", "md")}><Icon name="download" size={17} /></button>
+        <button className="ghost mono" aria-label={t("sessions.exportjson")} title={t("sessions.exportjson")} onClick={() => void save("jsonl", "jsonl")}>{"{}"}</button>
         <button className="ghost" aria-label={t("sessions.delete")} title={t("sessions.delete")} onClick={() => setIsDeleting(true)}><Icon name="trash" size={17} /></button>
       </div>
       {editing === "tags" && <EditForm label={t("sessions.tags")} value={session.tags.join(", ")} save={(tags) => void update({ tags: tags.split(",").map((tag) => tag.trim()).filter(Boolean) })} cancel={() => setEditing(null)} />}

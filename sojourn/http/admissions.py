@@ -1,0 +1,89 @@
+"""Admissions: open streams end when the right they were opened with does, by sign-out or by a new token."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from starlette.types import Message, Receive
+
+from sojourn.core.errors import SojournError
+from sojourn.http.access_token import AccessToken
+from sojourn.http.browser_sessions import BrowserSessions
+
+_POLL_SECONDS = 1.0  # between two looks whether a browser was signed out by another process
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Right:
+    """How a request came in."""
+
+    mark: str  # of the token that was in force
+    browser: str = ""  # the id of a browser session; empty for the token itself
+
+
+class Admissions:
+    """The requests that wait for their client to hang up, by their right."""
+
+    def __init__(self, access: AccessToken, browsers: BrowserSessions) -> None:
+        self._access, self._browsers = access, browsers
+        self._waiting: dict[Right, set[asyncio.Event]] = {}
+        self._poll: asyncio.Task[None] | None = None
+
+    async def end_revoked(self) -> None:
+        """Ends the streams of everybody whose right is gone."""
+        for right in list(self._waiting):
+            if not await self._holds(right):
+                for ended in self._waiting.get(right, ()):
+                    ended.set()
+
+    async def _holds(self, right: Right) -> bool:
+        if right.mark != self._access.mark:
+            return False
+        with suppress(SojournError):  # a store that cannot be asked ends nothing; the next request says so
+            return not right.browser or await self._browsers.is_signed_in(right.browser)
+        return True
+
+    def guard(self, receive: Receive, right: Right) -> Receive:
+        """After the body, tells the application that the client hung up as soon as its right ends."""
+        is_read = False
+
+        async def guarded() -> Message:
+            nonlocal is_read
+            if is_read:
+                return await self._wait(receive, right)
+            message = await receive()
+            is_read = not message.get("more_body", False)
+            return message
+
+        return guarded
+
+    async def _wait(self, receive: Receive, right: Right) -> Message:
+        with self._register(right) as ended:
+            tasks = client, over = asyncio.ensure_future(receive()), asyncio.ensure_future(ended.wait())
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                return client.result() if client.done() else {"type": "http.disconnect"}
+            finally:
+                client.cancel()
+                over.cancel()
+
+    @contextmanager
+    def _register(self, right: Right) -> Iterator[asyncio.Event]:
+        ended = asyncio.Event()
+        self._waiting.setdefault(right, set()).add(ended)
+        if self._poll is None or self._poll.done():
+            self._poll = asyncio.create_task(self._look())
+        try:
+            yield ended
+        finally:
+            self._waiting[right].discard(ended)
+            if not self._waiting[right]:
+                del self._waiting[right]
+
+    async def _look(self) -> None:
+        while self._waiting:
+            await self.end_revoked()
+            await asyncio.sleep(_POLL_SECONDS)
