@@ -25,7 +25,7 @@ from sojourn.ports.tool import Question, Scope, Tool, ToolResult, Workspace
 from sojourn.setting_formats import OTHERS, parse_policy, split_list
 from sojourn.text.exact import hash_text
 from sojourn.tool_schema import validate_arguments
-from sojourn.tools.judged_call import begin_call
+from sojourn.tools.judged_call import begin_call, judged_call
 from sojourn.tools.result_limits import limit_result
 
 logger = logging.getLogger(__name__)
@@ -106,7 +106,8 @@ class GuardedCall:
             raise BadInput(" ".join(problems), hint=f"Call {tool.name} again with corrected arguments.")
         begin_call()
         question = await asyncio.to_thread(self._question, at, arguments)  # it may read files and compare them
-        if await self._app.shared(ToolApprovals).allow(tool, question, at) and question is not None:
+        was_asked = await self._app.shared(ToolApprovals).allow(tool, question, at)
+        if was_asked and question is not None and not judged_call().is_kept:
             _require_same(question, await asyncio.to_thread(self._question, at, arguments))
         at.provenance = at.provenance.add_origins(tool.origins)
         started = time.monotonic()

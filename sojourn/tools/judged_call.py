@@ -19,6 +19,11 @@ class JudgedCall:
     place: ResolvedPath | None = None
     drafts: tuple[FileDraft, ...] = ()
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether the tool compares what it does with this; asking again would replace it."""
+        return self.place is not None or bool(self.drafts)
+
 
 _CURRENT: ContextVar[JudgedCall | None] = ContextVar("judged_call", default=None)
 
