@@ -52,16 +52,16 @@ def decode_text(place: ResolvedPath, raw: bytes) -> str:
         raise BadInput(f"{place.shown} is not UTF-8 text.", hint="Convert it first, for example with iconv.") from error
 
 
-def describe_draft(draft: FileDraft, max_chars: int = 4000) -> str:
-    """Renders a change as a difference for the person who is asked about it."""
-    name, before = draft.place.shown, draft.before or b""
+def describe_draft(draft: FileDraft) -> str:
+    """Renders a change for the person who is asked about it: the whole difference, or all that replaces a binary file
+    or one too long to compare. A surface that cannot show it all says so."""
+    name, before, after = draft.place.shown, draft.before or b"", (draft.after or b"").decode("utf-8", "replace")
     if kind := binary_kind(before):
-        return f"{name}: {kind} ({len(before)} bytes) is replaced.\n{(draft.after or b'').decode()[:max_chars]}"
+        return f"{name}: {kind} ({len(before)} bytes) is replaced.\n{after}"
     text = _difference(draft)
     if text is None:
-        return f"{name}: {len(before)} bytes become {len(draft.after or b'')}."
-    text = text or f"{name}: no change."
-    return text if len(text) <= max_chars else f"{text[:max_chars]}\n… {len(text) - max_chars} more characters"
+        return f"{name}: {len(before)} bytes are replaced.\n{after}"
+    return text or f"{name}: no change."
 
 
 def apply_drafts(judged: Sequence[FileDraft], now: Sequence[FileDraft]) -> None:
