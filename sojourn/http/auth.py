@@ -48,9 +48,10 @@ class AuthMiddleware:
             answer = await self._admit(scope)
         except SojournError as error:  # the store of the browser sessions cannot be used
             answer = to_problem(scope, error)
-        if answer is None or isinstance(answer, Right):
-            limited = _limit_body(receive)
-            await self._app(scope, self._admissions.guard(limited, answer) if answer else limited, send)
+        if answer is None:
+            await self._app(scope, _limit_body(receive), send)
+        elif isinstance(answer, Right):
+            await self._admissions.run(self._app, scope, _limit_body(receive), send, answer)
         elif scope["type"] == "http":
             await answer(scope, receive, send)
         else:
