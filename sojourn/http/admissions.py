@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from starlette.types import Message, Receive
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sojourn.core.errors import SojournError
 from sojourn.http.access_token import AccessToken
 from sojourn.http.browser_sessions import BrowserSessions
 
 _POLL_SECONDS = 1.0  # between two looks whether a browser was signed out by another process
+
+_REVOKED: Message = {"type": "http.disconnect", "reason": "revoked"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,26 +48,35 @@ class Admissions:
             return not right.browser or await self._browsers.is_signed_in(right.browser)
         return True
 
-    def guard(self, receive: Receive, right: Right) -> Receive:
-        """After the body, tells the application that the client hung up as soon as its right ends."""
-        is_read = False
+    async def run(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, right: Right) -> None:
+        """Runs a request. After its body, the application hears that the client hung up as soon as the right ends."""
+        is_read = is_revoked = is_open = False
 
         async def guarded() -> Message:
-            nonlocal is_read
+            nonlocal is_read, is_revoked
             if is_read:
-                return await self._wait(receive, right)
-            message = await receive()
-            is_read = not message.get("more_body", False)
+                message = await self._wait(receive, right)
+                is_revoked = message == _REVOKED
+            else:
+                message = await receive()
+                is_read = not message.get("more_body", False)
             return message
 
-        return guarded
+        async def watched(message: Message) -> None:
+            nonlocal is_open
+            is_open = message["type"] == "http.response.start" or bool(message.get("more_body"))
+            await send(message)
+
+        await app(scope, guarded, watched)
+        if is_revoked and is_open:  # the client is still there, and gets an answer that is complete
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _wait(self, receive: Receive, right: Right) -> Message:
         with self._register(right) as ended:
             tasks = client, over = asyncio.ensure_future(receive()), asyncio.ensure_future(ended.wait())
             try:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-                return client.result() if client.done() else {"type": "http.disconnect"}
+                return client.result() if client.done() else _REVOKED
             finally:
                 client.cancel()
                 over.cancel()

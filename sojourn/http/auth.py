@@ -48,9 +48,10 @@ class AuthMiddleware:
             answer = await self._admit(scope)
         except SojournError as error:  # the store of the browser sessions cannot be used
             answer = to_problem(scope, error)
-        if answer is None or isinstance(answer, Right):
-            limited = _limit_body(receive)
-            await self._app(scope, self._admissions.guard(limited, answer) if answer else limited, send)
+        if answer is None:
+            await self._app(scope, _limit_body(receive), send)
+        elif isinstance(answer, Right):
+            await self._admissions.run(self._app, scope, _limit_body(receive), send, answer)
         elif scope["type"] == "http":
             await answer(scope, receive, send)
         else:
@@ -71,7 +72,7 @@ class AuthMiddleware:
         is_open = scope["path"] in PUBLIC_PATHS or self._shows(scope["path"])
         if is_open and _belongs_elsewhere(scope, host):
             return RedirectResponse(f"http://{BROWSER_NAME}:{host.port}{_target(scope)}")
-        right = None if is_open else await self._find_right(scope, host)
+        right = None if is_open and _reads(scope) else await self._find_right(scope, host)
         if right is None and not is_open:
             return to_problem(
                 scope,
@@ -98,6 +99,10 @@ class AuthMiddleware:
         return Right(mark=self._access.mark, browser=session.id)
 
 
+def _reads(scope: Scope) -> bool:
+    return scope["type"] == "http" and scope["method"] in _SAFE_METHODS
+
+
 def _belongs_elsewhere(scope: Scope, host: Host) -> bool:
     """Whether a person opens a page under a name whose cookies other servers of this machine get, too."""
     return (
@@ -119,9 +124,8 @@ def _target(scope: Scope) -> str:
 def _refuse_foreign_origin(scope: Scope, host: str, right: Right | None) -> Response | None:
     """What changes something comes from a program that has the token, or from a page of ours."""
     by_token = right is not None and not right.browser
-    reads = scope["type"] == "http" and scope["method"] in _SAFE_METHODS
     origin = _header(scope, b"origin")
-    if reads or _netloc(origin) == host.lower() or (by_token and not origin):
+    if _reads(scope) or _netloc(origin) == host.lower() or (by_token and not origin):
         return None
     return problem_response(
         scope,

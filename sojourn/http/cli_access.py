@@ -26,7 +26,7 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print it as
 
 @click.group()
 def token() -> None:
-    """The access token of this home: show it, or replace it.
+    """The access token: show it, or replace it.
 
     It is made once and kept in the file `token` of the home, which only you can read.
     """

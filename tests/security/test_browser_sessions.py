@@ -71,7 +71,8 @@ def test_the_home_holds_neither_half_of_a_session(server):
 class Stream:
     """An open live stream, and whether it has ended."""
 
-    def __init__(self, server, headers):
+    def __init__(self, server, headers, path="/api/changes"):
+        self._path = path
         self.ended, self._open = threading.Event(), threading.Event()
         self._server, self._headers = server, headers
         threading.Thread(target=self._read, daemon=True).start()
@@ -80,7 +81,7 @@ class Stream:
     def _read(self):
         with (
             httpx.Client(base_url=self._server.address, trust_env=False, timeout=60) as client,
-            client.stream("GET", "/api/changes", headers=self._headers) as answer,
+            client.stream("GET", self._path, headers=self._headers) as answer,
         ):
             if answer.status_code == 200:
                 self._open.set()
@@ -123,12 +124,15 @@ def test_rotating_the_token_ends_everything_that_came_in_with_the_old_one(server
     browser = BrowserClient(server)
     link = server.client.post("/api/links").json()["path"]
     by_cookie, by_token = Stream(server, browser.headers), Stream(server, {"Authorization": f"Bearer {server.token}"})
+    in_a_room = Stream(server, browser.headers, "/api/plugins/local/rooms/%23garden/events")
     run(server, "token", "rotate")
     assert browser.ask("GET", "/api/sessions").status_code == 401  # in force when the command has ended
     assert server.get("/api/sessions").status_code == 401
     assert browser.send("GET", link).status_code == 403
     assert by_cookie.ended.wait(20)
     assert by_token.ended.wait(20)
+    assert in_a_room.ended.wait(20)
+    assert server.log() == ""
     new = run(server, "token", "show").strip()
     assert new != server.token
     headers = {"Authorization": f"Bearer {new}"}

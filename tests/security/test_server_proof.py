@@ -87,9 +87,9 @@ def test_a_program_that_took_over_the_port_never_hears_the_token(home, args):
         except subprocess.TimeoutExpired:  # `dashboard` serves until it is stopped
             process.terminate()
             process.communicate(timeout=20)
-        assert b"GET /proof?nonce=" in fake.heard
         assert TOKEN.encode() not in fake.heard
         assert b"Authorization" not in fake.heard
+        assert b"GET /proof?nonce=" in fake.heard
         assert b"hello" not in fake.heard
 
 
