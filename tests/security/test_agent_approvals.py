@@ -1,4 +1,4 @@
-"""Agents that we do not confine ask by the same rules: the exact text, its hash, no lasting yes, nothing secret kept."""
+"""Agents that we do not confine ask by the same rules: exact text, hash, no lasting yes, nothing secret kept."""
 
 from __future__ import annotations
 
