@@ -56,7 +56,7 @@ class SavedApprovals:
 
     def _id(self, question: Question, choice: str, covers: Covers) -> str:
         where = self._session if choice == "session" else self._principal
-        what = hash_text(question.detail) if covers == "exact" else ""
+        what = hash_text(f"{question.text}\n{question.detail}") if covers == "exact" else ""  # all that was shown
         parts = (choice, where, question.tool, question.scope, covers, what)
         return "a_" + hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

@@ -165,8 +165,9 @@ class HandoffWorker(RowWorker):
         self, claim: ClaimedHandoff, item: Incoming, payload: InboundPayload, session: Session
     ) -> None:
         by = Caller(surface=item.platform, principal=session.principal, holder=self._context.owner, name="Sojourn")
-        request = TurnRequest(text=payload.text, internal=True)
         to = self._context.reply_target(item, payload.place, session=session.id)
+        adapter = self._context.find_adapter(to)
+        request = TurnRequest(text=payload.text, internal=True, attended=adapter is None or not adapter.info.system)
         outcome = await self._turn_runner.answer(item, session, request, by, to, handoff=payload.handoff)
         if (failed := outcome.failed) is not None and not outcome.has_answer:
             await self._fail(claim, SojournError(failed.message, hint=failed.hint), code=failed.code)

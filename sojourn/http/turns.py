@@ -185,7 +185,8 @@ async def approve(id: ExactId, turn: TurnName, answer: ApprovalBody, service: Se
     session = SessionId(id)
     if turn != RUNNING and turn != await service.running(session):
         raise NotFound(f"Turn {turn} is over or never was.", hint="`/turns/running` says which one runs.")
-    reply = Reply(choice=answer.choice, by=caller.name or caller.holder, why=answer.why, covers=answer.covers)
+    by = caller.name or ("the dashboard" if caller.surface == "web" else caller.holder)
+    reply = Reply(choice=answer.choice, by=by, why=answer.why, covers=answer.covers)
     await service.answer(session, answer.question, reply, caller)
 
 

@@ -89,7 +89,8 @@ def process_tool(app: Shared) -> Tool:
     def asks(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
         if arguments["action"] == "start":
             access: Access = arguments.get("access") or "sandbox"
-            return ask_about_command(arguments.get("command") or "", access, "Start this in the background")
+            command, cwd = arguments.get("command") or "", arguments.get("cwd") or ""
+            return ask_about_command(command, access, "Start this in the background", cwd)
         if arguments["action"] == "write":
             running = processes.one(at.session, arguments.get("id") or "")
             return ask_about_command(arguments.get("text") or "", running.access, f"Type this into {running.name}")

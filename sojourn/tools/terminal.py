@@ -14,7 +14,7 @@ from sojourn.core.settings import Settings
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.processes import ChildProcess, Connect, Watch, start
 from sojourn.text.ansi import strip_control
-from sojourn.text.exact import hash_text
+from sojourn.text.exact import hash_text, reveal
 from sojourn.text.redaction import redact
 from sojourn.tool_schema import tool
 from sojourn.tools.command_sandbox import Access, CommandApp, CommandSandbox, ask_about_program
@@ -105,14 +105,16 @@ def progress_reporter(at: Workspace) -> Callable[[bytes], None]:
     return report
 
 
-def ask_about_command(command: str, access: Access, verb: str = "Run") -> Question:
-    """Builds the question before a command line."""
-    return ask_about_program(f"{verb} this command?", command, FIND_DANGERS.load()(command), access)
+def ask_about_command(command: str, access: Access, verb: str = "Run", cwd: str = "") -> Question:
+    """Builds the question before a command line. It names the folder, if that is not the workspace."""
+    where = f" in {reveal(cwd)}" if cwd.strip(" ./") else ""
+    return ask_about_program(f"{verb} this command{where}?", command, FIND_DANGERS.load()(command), access)
 
 
 def terminal_tool(app: CommandApp) -> Tool:
     def asks(_: Workspace, arguments: Mapping[str, Json]) -> Question | None:
-        return ask_about_command(arguments["command"], arguments.get("access") or "sandbox")
+        access: Access = arguments.get("access") or "sandbox"
+        return ask_about_command(arguments["command"], access, cwd=arguments.get("cwd") or "")
 
     @tool(effect="runs", asks=asks)
     async def terminal(

@@ -9,6 +9,7 @@ from typing import Any
 import acp
 from acp import schema
 
+KEY = "sk-proj-" + "Ab1" * 12  # what redaction takes for a key
 MANNERS = set(sys.argv[1:])  # no-load, sign-in, old, slow-start
 
 
@@ -136,10 +137,15 @@ class Peculiar:
     async def do_rude(self, session: str) -> None:
         await self.ask(session, ("yes", "allow_once"), ("never", "reject_always"))
 
-    async def ask(self, session: str, *options: tuple[str, Any]) -> None:
+    async def do_sneak(self, session: str) -> None:
+        """Asks for a command with a secret and with characters that nobody sees."""
+        command = {"command": f"push --with {KEY} \x1b[8m; rm x", "cwd": "/"}
+        await self.ask(session, ("yes", "allow_once"), ("always", "allow_always"), ("no", "reject_once"), raw=command)
+
+    async def ask(self, session: str, *options: tuple[str, Any], raw: Any = None) -> None:
         reply = await self.conn.request_permission(
             session_id=session,
-            tool_call=schema.ToolCallUpdate(tool_call_id="p1", title="Delete it all", kind="delete"),
+            tool_call=schema.ToolCallUpdate(tool_call_id="p1", title="Delete it all", kind="delete", raw_input=raw),
             options=[schema.PermissionOption(option_id=name, name=name, kind=kind) for name, kind in options],
         )
         await self.say(session, f"You said {getattr(reply.outcome, 'option_id', reply.outcome.outcome)}.")

@@ -154,7 +154,7 @@ async def test_without_a_command_the_setting_is_named(make: Make) -> None:
     ("said", "answer", "heard"),
     [
         ("PERMIT", "once", "yes"),
-        ("PERMIT", "session", "for_session"),
+        ("PERMIT", "session", "no"),
         ("PERMIT", "deny", "no"),
         ("PERMIT", "nonsense", "no"),
         ("RUDE", "deny", "never"),
@@ -355,6 +355,6 @@ async def test_hermes_asks_before_what_is_dangerous(
     room = FakeWorkspace(answer=choice)
     shown = await run_turn(make(command=shlex.join(hermes.acp)), make_turn_input("Tidy up.", room=room))
     assert [question.detail for question in room.questions] == ["rm -rf /tmp/sojourn_no_such_folder"]
-    assert set(room.questions[0].choices) == {"once", "session", "always", "deny"}
+    assert set(room.questions[0].choices) == {"once", "deny"}
     assert shown.progress("tool")[-1]["status"] == status
     assert shown.answers == ["All done."]

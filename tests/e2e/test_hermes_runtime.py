@@ -200,7 +200,7 @@ async def test_the_person_decides_about_what_is_dangerous(
     shown = await run_turn(make(), make_turn_input("Tidy up.", room=room))
     [question] = room.questions
     assert (question.detail, question.dangerous) == ("rm -rf /tmp/sojourn_no_such_folder", True)
-    assert set(question.choices) == {"once", "session", "always", "deny"}
+    assert set(question.choices) == {"once", "deny"}
     assert shown.progress("tool")[-1]["status"] == status
     assert shown.answers == ["All done."]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -123,3 +124,14 @@ async def test_characters_that_nobody_sees_were_not_shown(home: Path, store: Sto
         at.network.say("42", "clean up")
         text = (await asked(at)).text
         assert r"ls \u{202e}elif rm\u{202c} \u{200b}\u{1b}[8m; rm x" in text
+
+
+async def test_a_machine_that_sends_events_waited_for_an_answer_that_nobody_gives(home: Path, store: Store) -> None:
+    async with world(home, store) as at:
+        at.runtime.on("deployed", Ask(ASKED), SayText("done"))
+        adapter = FakePlatform(at.network)
+        adapter.info = replace(adapter.info, system=True)
+        await at.start(adapter)
+        at.network.say("42", "deployed")
+        await at.until(lambda: "done" in at.network.texts("42"))
+        assert "deny Nobody can answer here" in at.network.texts("42")[0]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable
 
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Json
@@ -13,6 +14,7 @@ from sojourn.ports.tool import Question
 from sojourn.runtimes.acp.jsonrpc import Params, as_object, list_objects
 from sojourn.text.ansi import strip_control
 
+CHOICES = ("once", "deny")  # an agent runs outside our sandbox: it is asked about every time
 CANCELLED: Params = {"outcome": {"outcome": "cancelled"}}
 _ORDER = ("once", "session", "always", "deny")
 
@@ -53,7 +55,8 @@ class Permissions:
                 answer.update(choice=asking.result().choice, why=asking.result().why)
             except SojournError as error:
                 answer["why"] = str(error)
-        chosen = options.get(str(answer["choice"])) or options.get("deny")
+        chosen = options.get(str(answer["choice"])) if answer["choice"] in question.choices else None
+        chosen = chosen or options.get("deny")
         return {"outcome": {"outcome": "selected", "optionId": chosen}} if chosen else CANCELLED
 
     def cancel_open(self) -> None:
@@ -82,15 +85,21 @@ def _choice_of(option: Params) -> str:
 
 def _to_question(params: Params, options: dict[str, str], name: str, agent: str) -> Question:
     call = as_object(params.get("toolCall"))
-    title = strip_control(str(call.get("title") or "something"))
-    arguments = as_object(call.get("rawInput"))
-    command = arguments.get("command") or arguments.get("path")
-    choices: Sequence[str] = [*options, *(["deny"] if "deny" not in options else [])]
+    title = str(call.get("title") or "something")
     return Question(
         id=name,
-        text=f"{agent} asks to do this: {title}",
+        text=f"{agent} asks to do this, outside our sandbox: {strip_control(title)}",
         tool=str(call.get("kind") or "other"),
-        detail=strip_control(str(command or title)),
-        choices=tuple(choices),
+        detail=_exact_text(as_object(call.get("rawInput"))) or title,
+        choices=tuple(one for one in CHOICES if one in options or one == "deny"),
         dangerous=True,
+        scope="outside",
     )
+
+
+def _exact_text(arguments: Params) -> str:
+    """All that the agent says about a call: the command line alone, or every argument."""
+    command = arguments.get("command")
+    if isinstance(command, str) and set(arguments) <= {"command", "description"}:
+        return command
+    return json.dumps(arguments, ensure_ascii=False, indent=1) if arguments else ""

@@ -19,7 +19,7 @@ from sojourn.text.ansi import strip_control
 
 logger = logging.getLogger(__name__)
 
-_CHOICES = ("once", "session", "always", "deny")
+_CHOICES = ("once", "deny")  # a Hermes runs outside our sandbox: it is asked about every time
 
 
 class HermesApprovals:
@@ -89,14 +89,15 @@ class HermesApprovals:
 
 
 def _to_question(event: Event, name: str) -> Question:
-    command, why = strip_control(str(event.get("command") or "")), strip_control(str(event.get("description") or ""))
+    command, why = str(event.get("command") or ""), strip_control(str(event.get("description") or ""))
     offered = event.get("choices")
     choices = tuple(one for one in _CHOICES if one in offered) if isinstance(offered, list) else ("once", "deny")
     return Question(
         id=name,
-        text=f"Hermes asks to run a command{f' ({why})' if why else ''}.",
+        text=f"Hermes asks to run a command outside our sandbox{f' ({why})' if why else ''}.",
         tool="terminal",
         detail=command,
         choices=choices if "deny" in choices else (*choices, "deny"),
         dangerous=True,
+        scope="outside",
     )

@@ -106,7 +106,7 @@ def test_the_tables_name_each_column_once_and_have_their_key():
     for table in TABLES:
         assert len(set(table.columns)) == len(table.columns)
         assert set(table.key) <= set(table.columns)
-    assert set(SESSION_TABLES) - set(TABLES_BY_NAME) == {"controls", "changes"}
+    assert set(SESSION_TABLES) - set(TABLES_BY_NAME) == {"controls", "questions", "changes"}
 
 
 @given(text)

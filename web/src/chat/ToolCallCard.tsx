@@ -1,5 +1,6 @@
 import { memo } from "react";
 import type { ToolCallView } from "@/chat/chatView";
+import { revealText } from "@/chat/exactText";
 import { Icon } from "@/components/Icon";
 import { useI18n } from "@/i18n";
 
@@ -7,7 +8,7 @@ import { useI18n } from "@/i18n";
 export const ToolCallCard = memo(function ToolCallCard({ call, isLive }: { call: ToolCallView; isLive: boolean }) {
   const { t } = useI18n();
   const isRunning = isLive && call.status === "running";
-  const summary = call.preview || summariseArguments(call.arguments);
+  const summary = revealText(call.preview || summariseArguments(call.arguments));
   return (
     <details className={`tool-call ${isRunning ? "running" : call.status}`} data-tool={call.name}>
       <summary>
