@@ -55,6 +55,7 @@ def _create(path: Path, migrations: list[Migration]) -> None:
         os.close(descriptor)
         opened = sqlite3.connect(fresh, isolation_level=None)
         try:
+            opened.execute("PRAGMA auto_vacuum = INCREMENTAL")
             opened.execute("PRAGMA journal_mode = WAL")
             opened.execute("BEGIN IMMEDIATE")
             opened.execute(f"PRAGMA application_id = {SQLITE_APPLICATION_ID}")
