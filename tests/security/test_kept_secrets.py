@@ -2,11 +2,15 @@
 
 import hashlib
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
 from sojourn.core.events import Chunk
+from sojourn.stores.sql import kept_secrets
 from sojourn.stores.sqlite.migrate import load_migrations
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.store_steps import begin
@@ -86,8 +90,6 @@ async def test_an_idempotency_key_from_before_is_found_under_its_hash(home, old)
 
 
 async def test_a_killed_upgrade_goes_on_where_it_was(home, old, monkeypatch):
-    from sojourn.stores.sql import kept_secrets
-
     calls = 0
     redact_next = kept_secrets._redact_next
 
@@ -113,3 +115,18 @@ async def test_a_killed_upgrade_goes_on_where_it_was(home, old, monkeypatch):
     assert "after" not in state
     assert state["found"] >= 5
     assert mode == 2
+
+
+def test_doctor_says_how_many_secrets_were_found(home, old):
+    env = {**os.environ, "SOJOURN_HOME": str(home)}
+    ran = subprocess.run(
+        [sys.executable, "-m", "sojourn", "doctor", "--json"],
+        capture_output=True,
+        text=True,
+        env=env,
+        timeout=60,
+        check=False,
+    )
+    [told] = [one for one in json.loads(ran.stdout) if one["check"] == "secrets"]
+    assert "found and redacted" in told["detail"]
+    assert "backups" in told["hint"]
