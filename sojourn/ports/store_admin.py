@@ -30,6 +30,7 @@ class StoreStats:
     sessions_by_source: Mapping[str, int]
     messages_by_role: Mapping[str, int]
     records: int = 0
+    redacted: int = 0  # secrets found in what an older version had stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

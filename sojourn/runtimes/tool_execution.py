@@ -14,6 +14,7 @@ from sojourn.core.messages import Json, Message, ToolCall, tool_result
 from sojourn.core.progress import ToolDetail
 from sojourn.ports.tool import Tool, ToolResult, Workspace
 from sojourn.text.ansi import strip_control
+from sojourn.text.redaction import redact
 
 STOPPED = "Stopped before it gave a result; whether it was carried out is not known."
 MAX_AT_ONCE = 8  # calls
@@ -104,7 +105,7 @@ def render_preview(call: ToolCall) -> str:
     if arguments is not None:
         first = next((value for value in arguments.values() if value not in (None, "", [])), "")
     text = first if isinstance(first, str) else json.dumps(first, ensure_ascii=False)
-    line = " ".join(strip_control(text).split())
+    line = " ".join(redact(strip_control(text)).split())  # before it is cut: half a secret is not recognised
     return line if len(line) <= _MAX_PREVIEW_CHARS else line[: _MAX_PREVIEW_CHARS - 1] + "…"
 
 

@@ -69,7 +69,9 @@ async def release(store: RecordStore, record: TurnRecord) -> None:
 
 
 def _key(record: TurnRecord) -> str:
-    return f"{record.session}/{record.said.key}"
+    """The key is a client's own text, which may be a secret: its hash is stored."""
+    digest = hashlib.sha256(record.said.key.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{record.session}/{digest}"
 
 
 def _fingerprint(record: TurnRecord) -> str:

@@ -12,6 +12,7 @@ from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import MAX_TITLE_CHARS, SessionId, clean_title
 from sojourn.ports.runtime import CanComplete
 from sojourn.ports.store import SessionStore
+from sojourn.text.redaction import redact
 
 _MAX_WORDS, _MAX_CHARS = 8, 60
 _TIMEOUT_SECONDS = 30.0
@@ -21,8 +22,8 @@ logger = logging.getLogger(__name__)
 
 
 def title_from_request(text: str) -> str:
-    """Makes a title of the first words of a request."""
-    line = next((line for line in text.splitlines() if line.strip()), "")
+    """Makes a title of the first words of a request; redacted before it is cut, because half a secret is not found."""
+    line = next((line for line in redact(text).splitlines() if line.strip()), "")
     words, title = line.strip(" #>*-`\t").split(), ""
     for word in words[:_MAX_WORDS]:
         if len(f"{title} {word}") > _MAX_CHARS:

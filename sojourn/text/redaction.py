@@ -55,9 +55,10 @@ KEYS = _hinted(KEY_PATTERNS, 0)
 OTHERS = _hinted(OTHER_PATTERNS, len(KEY_PATTERNS))
 # Most texts lack these signs and stems, and a search for few is faster than for many. Stems ignore case.
 _SIGNS, _STEMS = (
-    tuple(":/=?&-"),
+    tuple(":/=?&-$<"),
     ("pass", "key", "token", "secret", "bearer", "cookie", "author", "login", "curl", "mysql"),
 )
+_NOT_ASCII = "é"  # stands for every letter that is not ASCII
 _MIN_CHARS = 14  # a key is one long word; most words are short, so few are searched
 _OF_KEYS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/+=")
 _APART = bytes(one if one in _OF_KEYS else ord(" ") for one in range(256))
@@ -72,10 +73,21 @@ _NAME = re.compile(r"[A-Za-z_.]+")
 
 
 @lru_cache(maxsize=4096)
-def _select_hints(signs: tuple[str, ...]) -> tuple[HintedPattern, ...]:
-    """The hints that a text with only these signs and stems can contain."""
-    lacking = [sign for sign in (*_SIGNS, *_STEMS) if sign not in signs]
-    return tuple(one for one in OTHERS if not any(sign in one.hint for sign in lacking))
+def _select_hints(signs: tuple[str, ...]) -> tuple[tuple[str, bool, tuple[HintedPattern, ...]], ...]:
+    """The hints that a text with only these signs and stems can contain, each once with all its patterns."""
+    lacking = [sign for sign in (*_SIGNS, *_STEMS, _NOT_ASCII) if sign not in signs]
+    by_hint: dict[tuple[str, bool], list[HintedPattern]] = {}
+    for one in OTHERS:
+        if _may_occur(one, signs, lacking):
+            by_hint.setdefault((one.hint, one.is_folded), []).append(one)
+    return tuple((hint, is_folded, tuple(some)) for (hint, is_folded), some in by_hint.items())
+
+
+def _may_occur(one: HintedPattern, signs: tuple[str, ...], lacking: list[str]) -> bool:
+    if _NOT_ASCII in lacking and not one.hint.isascii():
+        return False
+    needs = one.secret.needs
+    return not any(sign in one.hint for sign in lacking) and (not needs or any(sign in signs for sign in needs))
 
 
 @cache
@@ -100,22 +112,29 @@ def fold_case(text: str) -> str:
     return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 
-def select_patterns(text: str, folded: str) -> tuple[HintedPattern, ...]:
-    """The patterns, but for keys, that a text may contain."""
+def select_patterns(text: str, folded: str) -> list[HintedPattern]:
+    """The patterns, but for keys, whose hint is in a text."""
     present = [sign for sign in _SIGNS if sign in text]
     present += [stem for stem in _STEMS if stem in folded]
-    return _select_hints(tuple(present))
+    if not text.isascii():
+        present.append(_NOT_ASCII)
+    selected: list[HintedPattern] = []
+    for hint, is_folded, some in _select_hints(tuple(present)):
+        if hint in (folded if is_folded else text):
+            selected += some
+    return selected
 
 
 def find_secrets(text: str) -> list[FoundSecret]:
     """Finds every secret; they may overlap."""
     folded = fold_case(text)
-    patterns = select_patterns(text, folded)
     found: list[FoundSecret] = []
-    for one in (*KEYS, *patterns) if _may_hold_keys(text) else patterns:
-        where = folded if one.is_folded else text
-        if one.hint in where:
-            found += _find(one, where, text)
+    if _may_hold_keys(text):
+        for one in KEYS:
+            if one.hint in text:
+                found += _find(one, text, text)
+    for one in select_patterns(text, folded):
+        found += _find(one, folded if one.is_folded else text, text)
     return found
 
 

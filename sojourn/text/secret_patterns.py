@@ -20,7 +20,7 @@ class SecretPattern:
     The pattern begins with its hint. The group `secret` limits what is replaced; it is no part of another group,
     and what may be skipped before it is skipped lazily: the first secret is the one that is found.
     folded: hints are lower case and match any case. digits: without a digit it is a plain word. named: the name before
-    it identifies it, and code may look the same.
+    it identifies it, and code may look the same. needs: the text has one of these signs; most have not.
     """
 
     kind: str
@@ -29,12 +29,14 @@ class SecretPattern:
     folded: bool = False
     digits: bool = False
     named: bool = False
+    needs: str = ""
 
 
-def _secret(kind: str, hints: str, pattern: str, *, folded: bool = False, **asks: bool) -> SecretPattern:
-    return SecretPattern(
-        kind, tuple(hints.split()), LazyPattern(pattern, re.IGNORECASE if folded else 0), folded, **asks
-    )
+def _secret(
+    kind: str, hints: str, pattern: str, *, folded: bool = False, needs: str = "", **asks: bool
+) -> SecretPattern:
+    words = tuple(hint.replace("␣", " ") for hint in hints.split())
+    return SecretPattern(kind, words, LazyPattern(pattern, re.IGNORECASE if folded else 0), folded, needs=needs, **asks)
 
 
 def _keys(kind: str, *forms: str) -> Iterator[SecretPattern]:
@@ -49,7 +51,8 @@ ALONE = r"(?:(?<![A-Za-z0-9\\])|(?<=\\[nrt])|(?<=\\u[0-9a-fA-F]{4}))"
 _END = r"(?![A-Za-z0-9])"
 _QUOTE = r"\\{0,7}[\"']"  # in JSON inside JSON a quote has backslashes before it
 # Between a name and its value. A quoted name has a quoted value: a number in JSON stays a number.
-_IS = rf"(?:{_QUOTE}\s{{0,3}}[:=]>?\s{{0,3}}{_QUOTE}|\s{{0,3}}[:=]>?\s{{0,3}}(?:{_QUOTE})?)"
+_IS = rf"(?:{_QUOTE}\s{{0,3}}[:=]>?\s{{0,3}}{_QUOTE}|\s{{0,3}}[:=：]>?\s{{0,3}}(?:{_QUOTE})?)"
+_IS_QUOTED = rf"(?:{_QUOTE})?\s{{0,3}}[:=：]>?\s{{0,3}}{_QUOTE}"
 _PEM = r"[A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
 _BREAK = r"(?:\s|\\{1,7}[nr])"
 _LINES = rf"{_BREAK}{{0,4}}[A-Za-z0-9+/=]{{20,16000}}+(?:{_BREAK}{{1,4}}[A-Za-z0-9+/=]{{20,100}}+){{0,200}}+"
@@ -212,20 +215,186 @@ _BY_NAME = (
         digits=True,
         named=True,
     ),
-    _secret("password", "login", r"login\s[^\s\"'\\]{1,100}\spassword\s{1,3}(?P<secret>[^\s\"'\\]{4,200})"),
+    _secret("password", "login", r"login\s[^\s\"'\\]{1,100}\s{1,9}password\s{1,3}(?P<secret>[^\s\"'\\]{4,200})"),
     _secret(
         "password",
         "curl",
-        rf"curl\s(?:[^\n]{{0,300}}?\s)??(?:-u|--user)[\s=]{{1,3}}(?:{_QUOTE})?[^\s:\"'\\]{{1,100}}:(?P<secret>[^\s\"'\\]{{3,200}})",
+        rf"curl\s(?:[^\n]{{0,300}}?\s)??(?:-u|-U|--user|--proxy-user)[\s=]{{1,3}}(?:{_QUOTE})?[^\s:\"'\\]{{1,100}}:(?P<secret>[^\s\"'\\]{{3,200}})",
     ),
     _secret(
         "password",
-        "mysql sshpass",
-        r"(?:mysql(?:dump|admin)?|sshpass)\s(?:[^\n]{0,200}?\s)??-p(?P<secret>[^\s\"'\\-][^\s\"'\\]{3,200})",
+        "mysql sshpass 7z␣ 7za␣ rar␣",
+        r"(?:mysql(?:dump|admin)?|sshpass|7za?|rar)\s(?:[^\n]{0,200}?\s)??-p(?P<secret>[^\s\"'\\-][^\s\"'\\]{3,200})",
+        needs="-",
     ),
     _secret(
         "token", "token", rf"token{_IS}(?P<secret>[A-Za-z0-9._~+/=-]{{16,400}})", folded=True, digits=True, named=True
     ),
 )
 
-OTHER_PATTERNS = (*_BLOCKS, *_IN_ADDRESSES, *_BY_NAME)
+# What the arguments of a command hold. Between the command and its option there may be others.
+_OPTIONS = r"(?:[^\n]{0,200}?\s)??"
+
+
+def _option(hints: str, command: str, option: str, value: str = r"[^\s\"'\\$<-][^\s\"'\\]{2,200}") -> SecretPattern:
+    """An option of a command whose argument is a secret."""
+    return _secret(
+        "password", hints, rf"{command}\s{_OPTIONS}(?:{option})(?:{_QUOTE})?(?P<secret>{value})", folded=True, needs="-"
+    )
+
+
+_OF_COMMANDS = (
+    _option("sshpass", "sshpass", r"-p\s{0,3}"),
+    _secret("password", "sshpass", r"sshpass\s{1,3}-p\s{0,3}['\"](?P<secret>[^'\"\\\n]{3,100})(?=['\"])"),
+    _option("redis-cli", "redis-cli(?:>|(?=\\s))", r"(?:-a|--pass|auth)\s{1,3}"),
+    _option("mongo", "mongo(?:sh|dump|restore|export|import)?", r"(?:-p|--password)[\s=]{1,3}"),
+    _option(
+        "docker␣login podman␣login az␣login acr␣login registry␣login oc␣login skopeo␣login",
+        "(?:docker|podman|az|acr|registry|oc|skopeo) login",
+        r"(?:-p|--password)[\s=]{1,3}",
+    ),
+    _option("ldap", "ldap(?:search|modify|add|delete|whoami|passwd)", r"-w\s{1,3}"),
+    _option("smbclient mount.cifs rpcclient", "(?:smbclient|rpcclient|mount\\.cifs)", r"-U\s{0,3}[^\s%\"'\\]{1,60}%"),
+    _option("zip␣", "zip", r"(?-i:-P)\s{1,3}"),
+    _option("openssl", "openssl", r"-pass(?:in|out)?\s{1,3}pass:"),
+    _option("keytool jarsigner apksigner", "(?:keytool|jarsigner|apksigner)", r"-{1,2}(?:store|key|ks-)pass\s{1,3}"),
+    _option("http␣ https␣", "https?", r"(?:-a|--auth)[\s=]{1,3}[^\s:\"'\\]{1,60}:"),
+    _secret("password", "net␣use", r"net use\s[^\n]{0,120}?\s(?P<secret>[^\s\"'\\/*]{4,100})(?=\s/user:)", folded=True),
+    _secret(
+        "token",
+        "--token --auth-token --access-token --api-token --api-key --apikey --secret --client-secret --access-key",
+        rf"--(?:(?:auth-|access-|api-)?token|api-?key|(?:client-)?secret|access-key)[\s=]{{1,3}}(?:{_QUOTE})?"
+        rf"(?P<secret>[A-Za-z0-9._~+/=-]{{8,400}})",
+        folded=True,
+        digits=True,
+        named=True,
+    ),
+)
+
+_SHORT_VALUE = rf"(?P<secret>(?![0-9.,%]+(?![A-Za-z0-9]))(?![/~.]){_VALUE}{{6,200}})"
+_WORDS = (
+    "passwort kennwort contraseña senha пароль Пароль パスワード 密码 密碼 口令 暗号 hasło wachtwoord lösenord parola"
+)
+_SAYS = r"(?:\s{1,2}(?:lautet|ist|est|es|is|was|for\s[^\s:]{1,60})|[是为為は])"
+
+_IN_WORDS = (
+    _secret(
+        "password",
+        f"{_WORDS} passe",
+        rf"(?:{'|'.join(_WORDS.split())}|passe)(?:{_SAYS}?\s{{0,3}}[:=：]|[是为為])\s{{0,3}}(?:{_QUOTE})?{_SHORT_VALUE}",
+        folded=True,
+        needs=":=é",
+        digits=True,
+        named=True,
+    ),
+    _secret(
+        "password",
+        "password passphrase",
+        rf"pass(?:word|phrase){_SAYS}{{1,2}}\s{{0,3}}[:：]\s{{0,3}}(?:{_QUOTE}|`)?{_SHORT_VALUE}",
+        folded=True,
+        digits=True,
+        named=True,
+    ),
+    _secret(
+        "password",
+        "pass= pass: pass\" pass' pass\\ pwd pw",
+        rf"(?<![A-Za-z])(?:pass|pwd|pw){_IS}{_SHORT_VALUE}",
+        folded=True,
+        needs=":=é",
+        digits=True,
+        named=True,
+    ),
+    _secret(
+        "password",
+        "psk wpa",
+        rf"(?:psk|wpa_passphrase|wpa_key){_IS}(?P<secret>[^\s\"'\\]{{8,64}})",
+        digits=True,
+        needs="=",
+    ),
+    _secret(
+        "password",
+        "passphrase",  # of several words, in quotes
+        rf"passphrase(?:{_IS_QUOTED}|\s(?:is|was)\s{_QUOTE})"
+        rf"(?P<secret>(?-i:[a-z0-9])[^\s\"'\\]{{0,30}}(?: [^\s\"'\\]{{1,30}}){{2,12}})(?=\\{{0,7}}[\"'])",
+        folded=True,
+    ),
+    _secret(
+        "password",
+        "password passwd passwort kennwort",
+        rf"(?:passw(?:or)?[dt]|kennwort){_IS_QUOTED}"
+        rf"(?P<secret>(?-i:[a-z0-9])[^\s\"'\\]{{0,30}}(?: [^\s\"'\\]{{1,30}}){{1,12}})(?=\\{{0,7}}[\"'])",
+        folded=True,
+        digits=True,
+    ),
+    _secret(
+        "token",
+        "token",
+        rf"token{_IS}(?P<secret>(?![0-9.,]+(?![A-Za-z]))[A-Za-z0-9._~+/=:-]{{8,15}})(?![A-Za-z0-9._~+/=-])",
+        folded=True,
+        digits=True,
+        named=True,
+    ),
+    _secret(
+        "password",
+        "creds credentials",
+        r"cred(?:ential)?s\s{0,2}[:=]\s{0,2}[\w.@-]{1,40}:(?P<secret>[^\s\"'\\/:]{6,100})",
+        folded=True,
+        needs=":",
+        digits=True,
+    ),
+)
+
+# A name in one place and its value in the next: attributes, elements, lists of pairs.
+_KEY_NAME = r"(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)[\w.-]{0,20}"
+_KEY_NAMES = (
+    "password passwd passphrase secret token apikey api_key api-key access_key accesskey private_key privatekey"
+)
+_ELEMENTS = "password passwd pwd passphrase secret token apikey api_key clientsecret accesstoken privatekey"
+
+_IN_FILES = (
+    _secret(
+        "password",
+        _KEY_NAMES,
+        rf"{_KEY_NAME}{_QUOTE}(?:\s{{0,3}},\s{{0,40}}|\s{{1,40}})(?:{_QUOTE})?[a-z_]{{0,12}}value{_IS}"
+        r"(?P<secret>[^\s\"'\\<>$]{4,200})(?=\\{0,7}[\"'])",
+        folded=True,
+        named=True,
+    ),
+    _secret(
+        "password",
+        _KEY_NAMES,
+        rf"{_KEY_NAME}(?:{_QUOTE})?\s{{1,20}}value:\s{{1,3}}(?:{_QUOTE})?(?P<secret>{_VALUE}{{6,200}})",
+        folded=True,
+        digits=True,
+        named=True,
+    ),
+    _secret("password", _KEY_NAMES, rf"{_KEY_NAME}{_QUOTE}>(?P<secret>[^<>\s\"'\\$]{{4,200}})(?=</)", folded=True),
+    _secret(
+        "password",
+        " ".join(f"<{one}>" for one in _ELEMENTS.split()),
+        rf"<(?:{'|'.join(_ELEMENTS.split())})>(?P<secret>[^<>\s\"'\\${{]{{4,400}})(?=</)",
+        folded=True,
+    ),
+    _secret(
+        "registry-auth",
+        "auth\" auth' auth\\",
+        rf"auth{_QUOTE}\s{{0,3}}:\s{{0,3}}{_QUOTE}(?P<secret>[A-Za-z0-9+/]{{8,800}}={{0,2}})(?=\\{{0,7}}[\"'])",
+        digits=True,
+        needs=":",
+    ),
+    _secret("registry-auth", "_auth= _authToken=", r"_auth(?:Token)?=\s{0,2}(?P<secret>[A-Za-z0-9._~+/=-]{8,800})"),
+    _secret("private-key", "client-key-data", rf"client-key-data{_IS}(?P<secret>[A-Za-z0-9+/=]{{20,16000}})"),
+    _secret(
+        "password",
+        ":5432: :5433: :6432: :*:*:",  # .pgpass
+        r"(?<=[A-Za-z0-9*]):(?:[0-9]{4}:[^\s:\"'\\]{1,64}|\*:\*):[^\s:\"'\\]{1,64}:(?P<secret>[^\s:\"'\\]{4,200})",
+    ),
+    _secret(
+        "password-hash",
+        "$1$ $5$ $6$ $y$ $2a$ $2b$ $2y$ $apr1$ $argon2i $argon2d",
+        r"\$(?:1|5|6|y|2[aby]|apr1|argon2id?|argon2d)\$(?P<secret>[A-Za-z0-9./$=,+]{20,250})",
+        digits=True,
+    ),
+)
+
+OTHER_PATTERNS = (*_BLOCKS, *_IN_ADDRESSES, *_BY_NAME, *_OF_COMMANDS, *_IN_WORDS, *_IN_FILES)

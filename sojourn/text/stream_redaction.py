@@ -12,6 +12,7 @@ from functools import cache
 
 from sojourn.text.redaction import (
     KEYS,
+    OTHERS,
     HintedPattern,
     black_out,
     find_secrets,
@@ -26,6 +27,7 @@ MAX_HELD_CHARS = 65_536
 NAME_CHARS = 512  # how far before a secret its match may begin
 HINT_CHARS = 32  # the longest hint, which may have begun
 _EDGE_CHARS = 16  # how far before its match a pattern may look
+_NAMELESS = tuple(one for one in OTHERS if not one.secret.pattern.has_name)
 _KEY_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/+="
 
 
@@ -86,9 +88,9 @@ class StreamRedactor:
         folded = fold_case(text)
         for one in select_patterns(text, folded):
             places = _find_places(folded if one.is_folded else text, one.hint, known)
-            if not one.secret.pattern.has_name:
-                places += _find_beginnings(text, one.hint, known)
             yield from ((one, at) for at in places)
+        for one in _NAMELESS:
+            yield from ((one, at) for at in _find_beginnings(text, one.hint, known))
 
 
 def _find_places(text: str, hint: str, start: int) -> list[int]:

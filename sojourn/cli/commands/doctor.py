@@ -60,6 +60,7 @@ def _run_checks(context: CommandContext) -> list[DoctorCheck]:
         )
     )
     found += [_check_home(settings), _check_disk(settings), _check_store(context, settings)]
+    found += _check_secrets(context, settings)
     return [*found, *_check_histories(context), *_check_plugins(context)]
 
 
@@ -120,6 +121,25 @@ def _check_store(context: CommandContext, settings: Settings) -> DoctorCheck:
     except SojournError as error:
         return DoctorCheck("store", "problem", str(error), error.hint)
     return to_check(health)
+
+
+def _check_secrets(context: CommandContext, settings: Settings) -> Iterator[DoctorCheck]:
+    """Says how many secrets the upgrade found in what was stored before."""
+    if not settings["database_url"] and not (settings.home / "state.db").exists():
+        return
+    if not settings["redact"]:
+        yield DoctorCheck("secrets", "warning", "secrets are not redacted", "`sojourn config set redact yes`")
+        return
+    try:
+        found = context.run(lambda app: app.store.stats()).redacted
+    except SojournError:
+        return  # the check of the store has said why
+    if found:
+        copies = settings.home / "backups"
+        hint = f"Backups from before still hold them; delete those in {copies} when you need them no more."
+        yield DoctorCheck("secrets", "ok", f"{pluralize(found, 'secret')} in older text found and redacted", hint)
+    else:
+        yield DoctorCheck("secrets", "ok", "redacted before they are stored")
 
 
 def to_check(health: Health) -> DoctorCheck:

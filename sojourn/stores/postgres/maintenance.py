@@ -9,10 +9,12 @@ from typing import Any
 from sojourn.ports.store_admin import Progress, StoreStats, VerifyReport
 from sojourn.stores.postgres import index
 from sojourn.stores.postgres.connect import Connection
-from sojourn.stores.sql import admin
+from sojourn.stores.postgres.db import WRITE, PostgresDb, ServerClock
+from sojourn.stores.sql import admin, kept_secrets
 from sojourn.stores.sql.db import Db, fetch_number
 from sojourn.stores.sql.rows import MESSAGE_COLUMNS, message_from_row
 from sojourn.stores.sql.tables import SESSION_TABLES, TABLES
+from sojourn.text.redaction import redact
 from sojourn.text.tokenizer import TOKENIZER_VERSION
 
 _OUR_TABLES = (
@@ -79,6 +81,25 @@ def vacuum(connection: Connection) -> None:
     """Frees the space of deleted rows, and removes their terms from the index."""
     names = ", ".join(("sessions", "system_prompts", "blobs", "inbox_files", *SESSION_TABLES))
     connection.execute(f"VACUUM {names}".encode())
+
+
+def redact_kept(connection: Connection, clock: ServerClock, base: int) -> None:
+    """Redacts what was stored before, and frees the space of what was folded."""
+
+    def run(work: Callable[[Db], Any]) -> Any:
+        db = PostgresDb(connection, redact, WRITE, clock, base=base)
+        try:
+            result = work(db)
+            db.commit()
+        except BaseException:
+            connection.rollback()
+            raise
+        return result
+
+    if run(kept_secrets.has_kept_secrets):
+        kept_secrets.redact_store(run)
+        vacuum(connection)
+        run(kept_secrets.finish)
 
 
 def analyze(connection: Connection) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sojourn.core.errors import BadInput, SojournError
-from sojourn.core.sessions import Change, SessionId
-from sojourn.ports.store import Health, Removed, SearchHit, SearchQuery
+from sojourn.core.events import Yielded
+from sojourn.core.sessions import Change, Lease, Recorded, SessionId, TurnId
+from sojourn.ports.store import Health, Removed, SearchHit, SearchQuery, SideWrites
 from sojourn.ports.store_admin import Progress, StoreStats, VerifyReport
 from sojourn.stores.postgres import feed, index, maintenance
 from sojourn.stores.postgres.connect import PostgresAddress
@@ -24,7 +25,7 @@ from sojourn.stores.postgres.history import PostgresHistory
 from sojourn.stores.postgres.migrate import load_migrations
 from sojourn.stores.postgres.notify import PostgresNotifier
 from sojourn.stores.postgres.transactions import MAX_CONNECTIONS, TransactionRunner
-from sojourn.stores.sql import admin, removal
+from sojourn.stores.sql import admin, log, removal
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.migrations import Migration
 from sojourn.stores.sql.store import SqlStore
@@ -43,7 +44,7 @@ class PostgresStore(SqlStore):
 
     def __init__(self, url: str, *, redactor: Redactor = redact, migrations: list[Migration] | None = None) -> None:
         super().__init__()
-        self.url, self.address = url, PostgresAddress(url)
+        self.url, self.address, self.redactor = url, PostgresAddress(url), redactor
         self._transactions = TransactionRunner(
             self.address, redactor, migrations or load_migrations(), self._after_commit
         )
@@ -81,6 +82,13 @@ class PostgresStore(SqlStore):
 
     async def _read(self, work: Callable[[Db], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._transactions.run, work, READ)
+
+    # the log
+    async def append(
+        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: SideWrites | None = None
+    ) -> list[Recorded]:
+        redacted = await self._redact(items)
+        return await self._write(lambda db: log.append(db, lease, redacted, turn=turn, along=along))
 
     # notifications
     def _listen(self) -> None:

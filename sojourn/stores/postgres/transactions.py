@@ -16,9 +16,10 @@ from sojourn.core.errors import StoreNewer, StoreUnavailable
 from sojourn.stores.postgres.connect import Connection, PostgresAddress, configure, connect
 from sojourn.stores.postgres.db import PostgresDb, ServerClock
 from sojourn.stores.postgres.errors import RETRYABLE, is_restarting, translate
+from sojourn.stores.postgres.maintenance import redact_kept
 from sojourn.stores.postgres.migrate import StoreState, ensure_schema
 from sojourn.stores.sql.migrations import Migration
-from sojourn.text.redaction import Redactor
+from sojourn.text.redaction import Redactor, redact
 
 T = TypeVar("T")
 Pool = ConnectionPool[Connection]
@@ -143,6 +144,8 @@ class TransactionRunner:
                 connection = self._connect()
                 try:
                     self.state = ensure_schema(connection, self._address, self._migrations)
+                    if self._redact is redact and not self.state.read_only:
+                        redact_kept(connection, self._clock, self.state.base)
                 finally:
                     connection.close()
                 self._pool = ConnectionPool(

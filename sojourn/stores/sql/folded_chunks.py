@@ -54,7 +54,7 @@ def split_runs(rows: Iterable[Row], others: Sequence[int]) -> list[list[Row]]:
     return runs
 
 
-def save_folded(db: Db, session: SessionId, run: Sequence[Row], data: str) -> None:
+def save_folded(db: Db, session: str, run: Sequence[Row], data: str) -> None:
     first, last = run[0]["seq"], run[-1]["seq"]
     db.execute("DELETE FROM events WHERE session_id = ? AND seq >= ? AND seq < ?", (session, first, last))
     db.execute("UPDATE events SET data = ? WHERE session_id = ? AND seq = ?", (escape(data), session, last))

@@ -10,7 +10,7 @@ from sojourn.core.sessions import Control, Lease, Session, SessionId
 from sojourn.stores.sql.db import Db, Row
 from sojourn.stores.sql.handoff_guard import check_not_moving, find_live_handoff, finish_handoff
 from sojourn.stores.sql.lease_guard import CLEAR_LEASE, HOLDS_LEASE, check_lease, lease_lost, update_guarded
-from sojourn.stores.sql.rows import decode_json, encode_json
+from sojourn.stores.sql.rows import decode_json, encode_json, to_stored_text
 from sojourn.stores.sql.sessions import check_session_exists, get_session, session_not_found
 from sojourn.text.escape import escape, unescape
 
@@ -59,7 +59,16 @@ def acquire_lease(db: Db, session: SessionId, *, holder: str, surface: str, seco
     db.execute(
         "UPDATE sessions SET driver = ?, driver_fence = ?, lease_holder = ?, lease_surface = ?, lease_fence = ?, "
         "lease_since = ?, lease_until = ? WHERE id = ?",
-        (escape(surface), driver_fence, escape(holder), escape(surface), fence, now, now + seconds, session),
+        (
+            escape(surface),
+            driver_fence,
+            to_stored_text(holder, db.redact),
+            escape(surface),
+            fence,
+            now,
+            now + seconds,
+            session,
+        ),
     )
     return Lease(
         session=session,
@@ -118,7 +127,7 @@ def send_control(db: Db, session: SessionId, kind: str, payload: Json = None, *,
     now = db.now()
     row = db.fetch_one(
         "INSERT INTO controls(session_id, kind, payload, sender, at) VALUES (?, ?, ?, ?, ?) RETURNING id",
-        (session, escape(kind), encode_json(payload, db.redact), escape(by), now),
+        (session, escape(kind), encode_json(payload, db.redact), to_stored_text(by, db.redact), now),
     )
     assert row is not None
     db.record_change(session, "control")

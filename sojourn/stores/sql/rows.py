@@ -17,7 +17,7 @@ from sojourn.core.messages import Json, Message, text_of, tool_calls_of
 from sojourn.core.sessions import DETAIL_FIELDS, Principal, Session, SessionId
 from sojourn.text.escape import escape, unescape
 from sojourn.text.query import Clause, matches_terms, matches_text
-from sojourn.text.redaction import Redactor
+from sojourn.text.redaction import Redacted, Redactor
 from sojourn.text.tokenizer import clip_indexed_text, extract_terms, tool_term
 
 if TYPE_CHECKING:
@@ -114,6 +114,15 @@ def message_row(message: Message, redact: Redactor, *, now: float) -> tuple[Any,
             row[at] = escape(row[at])
     row[_TIME] = float(row[_TIME]) or now
     return tuple(row)
+
+
+def redact_message(message: Message, redact: Redactor) -> Message:
+    """Redacts a message before a transaction begins; inside it, nothing is left to do."""
+    values: dict[str, Any] = dict(zip(_FIELDS, _values(message), strict=True))
+    for name in _TEXTS:
+        if values[name]:
+            values[name] = Redacted(redact(values[name]))
+    return Message(**values)
 
 
 def message_from_row(row: Mapping[str, Any]) -> Message:

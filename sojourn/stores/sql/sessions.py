@@ -250,7 +250,8 @@ def change_session(db: Db, old: Session, new: Session) -> Session:
 
 
 def put_blob(db: Db, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> str:
-    """Stores an attachment under its SHA-256 and returns that; the same bytes are stored once."""
+    """Stores an attachment under its SHA-256 and returns that. The same bytes are stored once; the media type belongs
+    to the upload. Bytes are never redacted."""
     check_session_exists(db, session)
     digest = hashlib.sha256(data).hexdigest()
     db.execute(
@@ -258,8 +259,9 @@ def put_blob(db: Db, session: SessionId, data: bytes, *, media_type: str, name: 
         (digest, escape(media_type), data, db.now()),
     )
     db.execute(
-        "INSERT INTO blob_uses(session_id, hash, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        (session, digest, escape(name)),
+        "INSERT INTO blob_uses(session_id, hash, name, media_type) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (session_id, hash, name) DO UPDATE SET media_type = excluded.media_type",
+        (session, digest, to_stored_text(name, db.redact), escape(media_type)),
     )
     return digest
 
@@ -267,8 +269,8 @@ def put_blob(db: Db, session: SessionId, data: bytes, *, media_type: str, name: 
 def get_blob(db: Db, session: SessionId, hash: str) -> tuple[bytes, str]:
     """Returns the bytes and the media type of an attachment of this session."""
     row = db.fetch_one(
-        "SELECT b.data, b.media_type FROM blobs b JOIN blob_uses u ON u.hash = b.hash "
-        "WHERE b.hash = ? AND u.session_id = ?",
+        "SELECT b.data, COALESCE(NULLIF(u.media_type, ''), b.media_type) AS media_type "
+        "FROM blobs b JOIN blob_uses u ON u.hash = b.hash WHERE b.hash = ? AND u.session_id = ? ORDER BY u.name",
         (escape(hash), escape(session)),
     )
     if row is None:

@@ -10,10 +10,12 @@ from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sojourn.core.errors import NotFound
+from sojourn.core.events import Yielded
 from sojourn.core.handoff import Handoff, HandoffId
-from sojourn.core.sessions import Change, Control, Lease, SessionId
+from sojourn.core.messages import Message
+from sojourn.core.sessions import Change, Control, Lease, Recorded, SessionId, TurnId
 from sojourn.ports.gateway_store import AccountKey, Incoming, Outgoing, Topic
-from sojourn.ports.store import Log
+from sojourn.ports.store import Log, SideWrites
 from sojourn.stores.sql import admin, inbox, leases, log, outbox, questions, records, removal, sessions
 from sojourn.stores.sql import bindings as binding_rows
 from sojourn.stores.sql import gateways as gateway_rows
@@ -22,12 +24,15 @@ from sojourn.stores.sql.db import Db, fetch_number
 from sojourn.stores.sql.handoff_guard import get_handoff
 from sojourn.stores.sql.ingest import ingest_batch, list_fingerprints, list_forgotten
 from sojourn.stores.sql.row_claims import ClaimFilter, ClaimTable, Item
+from sojourn.stores.sql.rows import redact_message
 from sojourn.stores.sql.tables import TABLES
 from sojourn.stores.sql.wakeups import ALL_SESSIONS, Subscribers, Wakeup
+from sojourn.text.redaction import Redactor
 
 T = TypeVar("T")
 P = ParamSpec("P")
 _PAGE_ITEMS = 500  # log items in one read
+_INLINE_CHARS = 65_536  # longer messages are redacted in a thread
 _GATEWAY_TOPICS: tuple[Topic, ...] = ("inbox", "outbox", "bindings", "gateways")
 
 
@@ -54,6 +59,7 @@ def write_method(work: Callable[Concatenate[Db, P], T]) -> Callable[Concatenate[
 class SqlStore(ABC):
     """SessionStore, HandoffStore, GatewayStore, Ingest and StoreAdmin, as far as both databases share them."""
 
+    redactor: Redactor
     poll_seconds = 2.0  # a watcher reads the store after this long even if no notification came
 
     def __init__(self) -> None:
@@ -85,7 +91,6 @@ class SqlStore(ABC):
     change = write_method(sessions.change_session)
     put_blob = write_method(sessions.put_blob)
     get_blob = read_method(sessions.get_blob)
-    append = write_method(log.append)
     get_question = read_method(questions.get_question)
     set_flags = write_method(log.set_flags)
     end = write_method(log.end_session)
@@ -182,6 +187,19 @@ class SqlStore(ABC):
             yield table.name, table.columns, table.key
 
     # the log
+    @abstractmethod
+    async def append(
+        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: SideWrites | None = None
+    ) -> list[Recorded]: ...
+
+    async def _redact(self, items: Sequence[Yielded]) -> list[Yielded]:
+        """Redacts messages before the writer is entered, long ones in a thread: nobody waits for that."""
+        size = sum(len(item.content or "") for item in items if isinstance(item, Message))
+        return await asyncio.to_thread(self._redact_now, items) if size > _INLINE_CHARS else self._redact_now(items)
+
+    def _redact_now(self, items: Sequence[Yielded]) -> list[Yielded]:
+        return [redact_message(item, self.redactor) if isinstance(item, Message) else item for item in items]
+
     async def read(self, session: SessionId, *, after: int = 0, messages_only: bool = False) -> Log:
         while True:
             work = partial(log.read_page, session=session, after=after, messages_only=messages_only, limit=_PAGE_ITEMS)

@@ -51,7 +51,7 @@ TABLES = (
     _table("imports", "source source_home source_id", "session_id fingerprint at"),
     _table("source_records", "session_id position", "kind data"),
     _table("blobs", "hash", "media_type data at"),
-    _table("blob_uses", "session_id hash name", ""),
+    _table("blob_uses", "session_id hash name", "media_type"),
     _table("records", "kind key", "value principal session_id revision created_at updated_at"),
     _table("handoffs", "id", _HANDOFF),
     _table("inbox", "id", _INBOX),

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import errno
+import logging
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from sojourn.core.errors import BadInput, StoreLocked
 from sojourn.ports.store_admin import Progress, StoreStats, VerifyReport
-from sojourn.stores.sql import admin
+from sojourn.stores.sql import admin, kept_secrets
 from sojourn.stores.sql.db import Db, fetch_number
 from sojourn.stores.sql.migrations import Migration
 from sojourn.stores.sqlite import index
 from sojourn.stores.sqlite.connect import check_ours, connect, disk_full, translate_errors
+from sojourn.stores.sqlite.db import SqliteDb
 from sojourn.stores.sqlite.migrate import copy_database, ensure_schema
+from sojourn.text.redaction import redact
+
+logger = logging.getLogger(__name__)
 
 _INDEX_TABLE = "search_index"
 _CHECKPOINT_TRIES = 50
@@ -164,6 +170,37 @@ def scrub(path: Path, connections: list[sqlite3.Connection]) -> tuple[str, ...]:
         finally:
             opened.close()
     return (f"{path.name}-wal is in use by another process; it is emptied when that one closes",)
+
+
+def redact_kept(path: Path, connection: sqlite3.Connection) -> None:
+    """Redacts what was stored before; deleted text is overwritten (`secure_delete`), and the file rewritten."""
+    db = SqliteDb(connection, redact)
+    with translate_errors(path):
+        if not kept_secrets.has_kept_secrets(db):
+            return
+
+        def run(work: Callable[[Db], Any]) -> Any:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                result = work(db)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            return result
+
+        found = kept_secrets.redact_store(run)
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        run(kept_secrets.finish)
+    if found:
+        logger.warning(
+            "%s secrets in older text were redacted. Backups from before still hold them: %s",
+            f"{found:,}",
+            ", ".join(find_backups(path)) or "none",
+        )
 
 
 def find_backups(path: Path) -> tuple[str, ...]:

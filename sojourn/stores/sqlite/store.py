@@ -94,6 +94,9 @@ class SqliteStore(SqlStore):
                 run.mkdir(mode=0o700, exist_ok=True)
                 connection = connect(self.path, read_only=False)
                 self._write_lock = WriteLock(run)
+                if self.redactor is redact:
+                    with self._write_lock.hold():
+                        maintenance.redact_kept(self.path, connection)
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 raise disk_full(self.path) from error
@@ -207,7 +210,8 @@ class SqliteStore(SqlStore):
     async def append(
         self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: SideWrites | None = None
     ) -> list[Recorded]:
-        return await self._write(Append(lease, items, turn, along))
+        redacted = await self._redact(items)
+        return await self._write(Append(lease, redacted, turn, along))
 
     # search
     async def search(self, search: SearchQuery) -> list[SearchHit]:

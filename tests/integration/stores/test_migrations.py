@@ -59,7 +59,7 @@ async def test_a_postgres_store_of_every_old_version_is_brought_up_to_date(postg
 
 def test_both_databases_count_their_versions_alike() -> None:
     assert [one[:2] for one in sqlite.load_migrations()] == [one[:2] for one in postgres.load_migrations()]
-    assert [one[0] for one in sqlite.load_migrations()] == list(range(1, len(sqlite.load_migrations()) + 1))
+    assert [one[0] for one in sqlite.load_migrations()] == sorted({one[0] for one in sqlite.load_migrations()})
 
 
 async def test_an_old_store_that_can_only_be_read_is_refused_with_the_reason(home: Path) -> None:

@@ -347,6 +347,20 @@ HOSTILE = [
     "login a password ",
     "İpassword=",
     "Private-Lines: 1\n",
+    "redis-cli ",
+    "docker login ",
+    "passphrase: 'a ",
+    "token",
+    "密码",
+    "pw=",
+    "--token ",
+    '"password", ',
+    '"auth":"',
+    ":5432:a:",
+    "$6$",
+    "<password>",
+    "password for ",
+    "net use ",
 ]
 
 
