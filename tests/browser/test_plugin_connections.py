@@ -3,10 +3,11 @@
 import shutil
 import socket
 import time
+from dataclasses import dataclass
 
 import pytest
+from playwright.sync_api import BrowserContext, Page
 
-from tests.browser.conftest import Site
 from tests.browser.test_plugins import enable, write
 from tests.e2e.http_server import Serving
 
@@ -39,22 +40,34 @@ WAYS = {
 }
 
 
+@dataclass(frozen=True)
+class EagerSite:
+    """A server, and a browser with a profile on disk: only such a one connects ahead, as those of people do."""
+
+    server: Serving
+    context: BrowserContext
+
+    def open(self, path: str) -> Page:
+        page = self.context.new_page()
+        page.goto(self.server.address + path)
+        return page
+
+
 @pytest.fixture(scope="module")
 def eager_site(chromium, tmp_path_factory):
-    """A browser that connects ahead, as those of people do; the one of the other tests does not."""
-    quiet = ["--disable-background-networking", "--disable-field-trial-config"]
-    browser = chromium.browser_type.launch(
-        executable_path=shutil.which("chromium") or shutil.which("google-chrome"),
-        args=["--no-sandbox", "--disable-gpu"],
-        ignore_default_args=quiet,
-    )
     home = tmp_path_factory.mktemp("home") / ".sojourn"
     (home / "plugins").mkdir(parents=True)
+    context = chromium.browser_type.launch_persistent_context(
+        tmp_path_factory.mktemp("profile"),
+        executable_path=shutil.which("chromium") or shutil.which("google-chrome"),
+        args=["--no-sandbox", "--disable-gpu"],
+    )
+    context.set_default_timeout(60_000)
     with Serving(home) as server:
-        made = Site(browser, server)
+        made = EagerSite(server, context)
+        made.open(server.client.post("/api/links").json()["path"]).get_by_role("navigation").wait_for()
         yield made
-        made.close()
-    browser.close()
+        context.close()
 
 
 @pytest.fixture
@@ -96,11 +109,8 @@ def test_no_connection_is_opened(eager_site, listeners, way):
 
 def test_the_listener_would_see_a_visitor(eager_site, listeners):
     """The same browser, on a page without a frame's policy."""
-    context = eager_site.open_browser(signed_in=False).context
-    context.unroute_all()
-    page = context.new_page()
+    page = eager_site.open("/healthz")
     host = f"127.0.0.1:{listeners[0].getsockname()[1]}"
-    page.goto(f"{eager_site.server.address}/healthz")
     page.evaluate(
         "(url) => { const link = document.createElement('link'); link.rel = 'preconnect'; link.href = url;"
         "document.documentElement.append(link); }",
