@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import BrowserContext, Page
 
-from tests.browser.test_plugins import enable, write
+from tests.browser.test_plugins import enable
 from tests.e2e.http_server import Serving
+from tests.e2e.plugin_folders import write
 
 WAYS = {
     "preconnect": "const link = document.createElement('link'); link.rel = 'preconnect'; link.href = '{url}';"
