@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -118,19 +119,13 @@ class Backend:
             raise self._down_error()
 
     def _build_arguments(self) -> PluginArguments:
-        data = self.place.parent / "data"
-        try:
-            data.mkdir(mode=0o700, exist_ok=True)
-        except OSError as error:
-            raise StoreReadOnly(
-                f"{data} cannot be made: {error.strerror}.", hint="A plugin keeps its data there."
-            ) from error
+        data = prepare_data_folder(self._settings.home, self.manifest.name, self.place)
         needs = self.manifest.needs
         return PluginArguments(
             name=self.manifest.name,
             folder=str(self.place),
             api=self.manifest.api,
-            data=str(data.resolve()),
+            data=str(data),
             socket=-1,
             memory_mb=int(self._settings["dashboard.plugin_memory_mb"]),
             files="files" in needs,
@@ -180,6 +175,24 @@ class Backend:
         self.problem = "it was turned off"
         if process is not None:
             await process.end()
+
+
+def prepare_data_folder(home: Path, name: str, place: Path) -> Path:
+    """The folder `<home>/plugin-data/<name>`, outside of the plugin's own, whose author could make it a link. Data that
+    an older version kept inside moves along. StoreReadOnly."""
+    data, old = home / "plugin-data" / name, place.parent / "data"
+    try:
+        data.parent.mkdir(mode=0o700, exist_ok=True)
+        if old.is_dir() and not old.is_symlink() and not data.exists():
+            shutil.move(old, data)
+        data.mkdir(mode=0o700, exist_ok=True)
+        if data.is_symlink() or data.parent.is_symlink():
+            raise StoreReadOnly(f"{data} is a link.", hint="Replace it with the folder itself.")
+    except OSError as error:
+        raise StoreReadOnly(
+            f"{data} cannot be made: {error.strerror}.", hint="A plugin keeps its data there."
+        ) from error
+    return data.resolve()
 
 
 def fingerprint(manifest: Manifest, place: Path) -> tuple[Manifest, int]:

@@ -123,16 +123,17 @@ def _require_file(file: Path, field: str, path: str) -> None:
     try:
         resolve_inside(file.parent, path)
     except NotFound as error:
-        hint = "Put the file there, or correct the name."
-        raise BadInput(f"{file}: `{field}` is {path!r}, which is not there.", hint=hint) from error
+        hint = "Put the file itself there, or correct the name."
+        raise BadInput(f"{file}: `{field}` is {path!r}, which is not there or is a link.", hint=hint) from error
 
 
 def resolve_inside(place: Path, path: str) -> Path:
-    """The file of that name below `place`, wherever links lead but never outside. NotFound."""
+    """The file of that name below `place`. A link is refused, wherever it leads. NotFound."""
     if is_inside(path):
         try:
-            root, file = place.resolve(strict=True), (place / path).resolve(strict=True)
-            if file.is_relative_to(root) and stat.S_ISREG(file.lstat().st_mode):
+            root = place.resolve(strict=True)
+            file = (root / path).resolve(strict=True)
+            if file == root / path and file != root and stat.S_ISREG(file.lstat().st_mode):
                 return file
         except (OSError, RuntimeError, ValueError):
             pass  # not there, a loop of links, or no name at all

@@ -81,15 +81,9 @@ def main() -> None:
 
 
 def _restrict_process(given: PluginArguments) -> None:
-    """Before any of the plugin's code runs, and before there is a second thread."""
-    os.umask(0o077)
-    os.nice(5)
-    most = given.memory_mb * 1024 * 1024
-    with suppress(OSError, ValueError):  # not every system has all of them
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    """Before any of the plugin's code runs, and before there is a second thread. What cannot be confined does not run:
+    even with both needs UNIX sockets stay out of reach, behind which are Docker, a desktop, and other plugins."""
+    _limit_resources(given.memory_mb)
     ours = [
         sys.prefix,
         sys.base_prefix,
@@ -99,13 +93,22 @@ def _restrict_process(given: PluginArguments) -> None:
     ]
     read = [Path(one) for one in (*_SYSTEM_PATHS, *ours, *sys.path) if one]
     read.append(Path(given.folder).parent.resolve())
-    if given.files and given.network:
-        return  # the owner agreed to both: there is nothing left to restrict
-    is_confined = restrict_self(
-        read, [Path(given.data), Path("/dev/null")], files=given.files, network=given.network
-    ) and install_filter(network=given.network)
-    if not is_confined:
+    has_rules = restrict_self(read, [Path(given.data), Path("/dev/null")], files=given.files, network=given.network)
+    is_open = given.files and given.network  # then an older Landlock has nothing to restrict
+    if not (has_rules or is_open) or not install_filter(network=given.network):
         raise SystemExit("PermissionError: this machine cannot confine plugins, so this one was not started")
+
+
+def _limit_resources(memory_mb: int) -> None:
+    """Limits of this process and of each one that it starts."""
+    os.umask(0o077)
+    os.nice(5)
+    most = memory_mb * 1024 * 1024
+    with suppress(OSError, ValueError):  # not every system has all of them
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def load_router(given: PluginArguments) -> APIRouter:

@@ -68,12 +68,12 @@ def test_one_that_throws_at_import_says_why(crowd):
 
 def test_one_that_fails_again_and_again_is_left_alone_longer_each_time(host):
     api = "import os, time\nwith open(os.environ['SOJOURN_PLUGIN_DATA'] + '/starts', 'a') as file:\n"
-    place = write(host.home, "ailing", api=api + "    print(time.time(), file=file)\nraise OSError('ailing')\n")
+    write(host.home, "ailing", api=api + "    print(time.time(), file=file)\nraise OSError('ailing')\n")
     host.enable("ailing")
 
     def starts():
         assert host.get("ailing", "x").json()["code"] == "plugin_down"
-        return [float(line) for line in (place.parent / "data" / "starts").read_text().split()]
+        return [float(line) for line in (host.home / "plugin-data" / "ailing" / "starts").read_text().split()]
 
     assert soon(lambda: len(starts()) >= 3, 60)
     first, second, third = starts()[:3]

@@ -17,8 +17,9 @@ from typing import Any, TypeVar
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Json
 from sojourn.ports.app import PluginAccess
-from sojourn.ports.tool import Tool, ToolResult, Workspace
-from sojourn.tools.mcp.server import McpConnection, McpServer, parse_server
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
+from sojourn.tools.mcp.known_listings import KnownListings
+from sojourn.tools.mcp.server import McpConnection, McpServer, parse_server, require_distinct_name
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -30,6 +31,7 @@ class McpHub:
 
     def __init__(self, app: PluginAccess) -> None:
         self._home: Path = app.settings.home
+        self._known = KnownListings(self._home)
         self._lock = threading.Lock()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="mcp", daemon=True)
@@ -41,6 +43,7 @@ class McpHub:
         settings = app.configured("mcp")
         for name, table in settings.servers.items():
             try:
+                require_distinct_name(name, settings.servers)
                 server = parse_server(name, table, settings.seconds)
             except SojournError as error:
                 self._report(name, error)
@@ -101,12 +104,39 @@ class McpHub:
         return self._home / "mcp" / f"{server.name}.json"
 
     def _build_tools(self, server: str) -> list[Tool]:
-        connection, names = self._connections[server], set[str]()
-        return [self._build_tool(connection, one, names) for one in self._listings[server]]
+        connection, listings, names = self._connections[server], self._listings[server], set[str]()
+        changed = self._known.find_changed(connection.server, listings)
+        return [
+            self._build_changed_tool(connection, one, tool_name(server, str(one["name"]), names))
+            if one["name"] in changed
+            else self._build_tool(connection, one, tool_name(server, str(one["name"]), names))
+            for one in listings
+        ]
 
-    def _build_tool(self, connection: McpConnection, listing: Mapping[str, Json], names: set[str]) -> Tool:
+    def _build_changed_tool(self, connection: McpConnection, listing: Mapping[str, Json], called: str) -> Tool:
+        """A stand-in for a tool whose words the person has not seen. The model does not see them before the person."""
+        name = connection.server.name
+
+        def asks(_: Workspace, __: Mapping[str, Json]) -> Question:
+            text = f'A tool of the MCP server "{name}" is new or describes itself differently. Use it as it is now?'
+            return Question(id="", text=text, detail=json.dumps(listing, ensure_ascii=False, indent=1), dangerous=True)
+
+        async def run(_: Workspace, __: Mapping[str, Json]) -> ToolResult:
+            self._known.accept(connection.server, listing)
+            return ToolResult(text="The person allows it. It can be used from the next turn on.")
+
+        about = f'A tool of the MCP server "{name}" that has changed. Calling it asks the person to look at the change.'
+        return Tool(
+            name=called,
+            description=about,
+            parameters={"type": "object", "properties": {}},
+            run=run,
+            asks=asks,
+            effect="runs",
+        )
+
+    def _build_tool(self, connection: McpConnection, listing: Mapping[str, Json], called: str) -> Tool:
         original = str(listing["name"])
-        called = tool_name(connection.server.name, original, names)
 
         async def run(at: Workspace, arguments: Mapping[str, Json]) -> ToolResult:
             text, ok = await self._run_in_hub(connection.call(original, arguments, at.seconds))

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +31,7 @@ from sojourn.processes import GRACE_SECONDS, Watch, start
 from sojourn.sandbox.enforcement import confine
 from sojourn.sandbox.policy import build_policy, confined_environment
 from sojourn.tools.command_sandbox import read_limits
+from sojourn.tools.mcp.server_log import ServerLog
 
 SERVER_KEYS = {
     *("command", "args", "env", "cwd", "url", "headers", "trusted", "seconds"),
@@ -96,6 +97,18 @@ def parse_server(name: str, table: Any, seconds: float) -> McpServer:
         **texts,  # type: ignore[arg-type]
         **tables,  # type: ignore[arg-type]
     )
+
+
+def require_distinct_name(name: str, others: Iterable[str]) -> None:
+    """BadConfig if tools of two servers could have one name: `a` with `b_c`, and `a_b` with `c`."""
+    mine = f"{name.lower()}_"
+    for other in others:
+        theirs = f"{other.lower()}_"
+        if other != name and (mine.startswith(theirs) or theirs.startswith(mine)):
+            raise BadConfig(
+                f'The MCP servers "{name}" and "{other}" could offer tools of the same name.',
+                hint="Rename one of them in config.toml, so that neither name begins with the other and a _.",
+            )
 
 
 class McpConnection:
@@ -181,8 +194,7 @@ class McpConnection:
             async with httpx2.AsyncClient(headers=dict(self.server.headers), timeout=limits) as http:
                 yield streamable_http_client(self.server.url, http_client=http)
             return
-        self._log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._log.open("wb", buffering=0) as log:
+        with ServerLog(self._log) as log:
             yield connect_stdio(self.server, self._settings, log.write)
 
     async def close(self) -> None:
