@@ -26,7 +26,7 @@ _ALSO = re.compile(
 )
 _FOR_EACH = re.compile(r"for each (?:one )?of (?P<rest>.+)", re.IGNORECASE | re.DOTALL)
 _OF_EACH = re.compile(
-    r"(?P<what>[a-z]+.*?)\s*\b(?:for |in |of )?each of (?:these|the following)?\s*:?\s*(?P<things>.+)", re.IGNORECASE
+    r"(?P<what>[a-z].*?)\s*\b(?:for |in |of )?each of (?:these|the following)?\s*:?\s*(?P<things>.+)", re.IGNORECASE
 )
 _EACH_CHINESE = re.compile(r"(?:对|为|给|把)?(?P<things>[^，。；\n]+?)(?:分别|各自|每个都?)(?P<what>[^。；\n]+)")
 _LIST = re.compile(r"\s*(?:,\s*and\s+|,|;|\band\b|、|，|和|以及)\s*")
@@ -44,6 +44,8 @@ _POLITE = re.compile(
     r"|finally),?\s+)*(\w+)",
     re.IGNORECASE,
 )
+MAX_PROSE_CHARS = 2000  # of running text that is searched for steps
+_SPACES = re.compile(r"[^\S\n]+")
 MAX_TITLE_CHARS = 160
 _VERBS = "verbs.txt"
 
@@ -63,9 +65,10 @@ def parse_steps(request: str) -> tuple[RequestStep, ...]:
     listed = _parse_list(plain)
     if len(listed) > 1:
         return listed
-    if for_each := _parse_for_each(plain):
-        return for_each
-    return _parse_prose(plain) if len(plain) <= 2000 else ()
+    plain = _SPACES.sub(" ", plain)
+    if len(plain) > MAX_PROSE_CHARS:
+        return ()
+    return _parse_for_each(plain) or _parse_prose(plain)
 
 
 def _parse_list(text: str) -> tuple[RequestStep, ...]:

@@ -31,6 +31,7 @@ from sojourn.ports.store import Record
 from sojourn.text.codec import decode_value, encode_value
 
 KIND = "tasks"
+MAX_CONTINUE_CHARS = 200  # a request to go on is short
 _CONTINUES = re.compile(
     r"\W*(?:(?:ok(?:ay)?|yes|please|great|good)\W+)*"
     r"(?:continue|go on|carry on|keep going|proceed|resume|next(?: (?:step|one|task))?|the rest|finish (?:it|the rest)"
@@ -49,7 +50,7 @@ class TaskSource:
         self._app = app
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
-        continues = _CONTINUES.fullmatch(request.said) is not None
+        continues = _CONTINUES.fullmatch(request.said[:MAX_CONTINUE_CHARS]) is not None
         graph = await self._find_unfinished(request) if continues else graph_from_request(request.said)
         if graph is None:
             return ContextContribution()

@@ -50,6 +50,7 @@ SOURCE_TOKENS = 2000
 LEARN_SECONDS = 120.0
 
 logger = logging.getLogger(__name__)
+_MAX_CONTEXT_CHARS = 8_000  # of a message, for context sources: a longer one would keep them busy
 
 
 class AgentService:
@@ -67,7 +68,7 @@ class AgentService:
         tools = tuple(tool for tool in await self._plugins.tools() if tool.for_whom(session.principal))
         request = ContextRequest(
             session=session,
-            said=record.said.text,
+            said=record.said.text[:_MAX_CONTEXT_CHARS],
             history=tuple(one.message for one in past),
             runtime=runtime.name,
             tools=() if isinstance(runtime, HasOwnTools) else tuple(tool.name for tool in tools),

@@ -18,6 +18,7 @@ import httpx2
 
 from sojourn.core.errors import BadInput, NotAllowed, NotFound, PlatformDown
 from sojourn.core.messages import Json
+from sojourn.limited_worker import INLINE_BYTES, LimitExceeded, run_limited
 from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.tool_schema import tool
@@ -110,6 +111,8 @@ def is_private(address: Address) -> bool:
 MAX_PAGE_BYTES = 5 << 20
 MAX_REDIRECTS = 5  # hops
 MAX_SECONDS = 30.0
+MAX_PARSE_SECONDS = 10.0
+_PARSE_MEMORY_BYTES = 1 << 30
 USER_AGENT = "Mozilla/5.0 (compatible; sojourn; reads one page for a person)"
 _TEXT = re.compile(r"text/|application/(?:[\w.+-]*(?:json|xml|yaml)|javascript|x-ndjson|toml)|image/svg")
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset=[\"']?([\w-]{2,40})", re.IGNORECASE)
@@ -141,7 +144,7 @@ def web_fetch_tool(app: HasSettings) -> Tool:
         seconds = min(MAX_SECONDS, at.seconds)
         async with httpx2.AsyncClient(timeout=seconds, trust_env=False, follow_redirects=False) as client:
             page = await _follow(client, url, allowed, at)
-        text = await asyncio.to_thread(_decode, page, raw=raw)
+        text = await asyncio.to_thread(_decode_limited, page, raw)
         facts = {"url": page.url, "status": page.status, "bytes": len(page.data), "media_type": page.media_type}
         note = f"\n[only the first {MAX_PAGE_BYTES >> 20} MB were read]" if page.cut else ""
         head = f"{page.url} (status {page.status})\n\n"
@@ -213,7 +216,19 @@ async def _read(answer: httpx2.Response, target: FetchTarget) -> _Page:
     )
 
 
-def _decode(page: _Page, *, raw: bool) -> str:
+def _decode_limited(page: _Page, raw: bool) -> str:
+    """Decodes a page; a large one in a process of its own, because a page can be made to keep a parser busy."""
+    if len(page.data) <= INLINE_BYTES:
+        return _decode(page, raw)
+    try:
+        return run_limited(_decode, page, raw, seconds=MAX_PARSE_SECONDS, memory_bytes=_PARSE_MEMORY_BYTES)
+    except LimitExceeded as error:
+        raise BadInput(
+            f"{page.url} cannot be turned into text: {error}.", hint="Fetch it with raw, or use another page."
+        ) from error
+
+
+def _decode(page: _Page, raw: bool) -> str:
     if page.media_type and not _TEXT.match(page.media_type):
         raise BadInput(
             f"{page.url} is {page.media_type} ({len(page.data)} bytes), not text.", hint="Fetch it with a command."

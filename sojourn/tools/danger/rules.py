@@ -42,7 +42,7 @@ _INTERPRETER = re.compile(r"(?:python|pypy|perl|ruby|node|php|lua)[\d.]*|eval|so
 _RUNS_ITS_ARGUMENT = frozenset({"exec", "nohup", "env", "timeout", "xargs", "setsid", "make", "time", "nice"})
 _OUTPUT_OPTION = re.compile(r"-\w*[oO]|--output(-document)?")
 _RISKY_VARIABLES = re.compile(
-    r"LD_\w+|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PYTHONSTARTUP|PERL5OPT|NODE_OPTIONS|GIT_\w*(?:SSH|EDITOR|PAGER)\w*|IFS"
+    r"LD_\w+|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PYTHONSTARTUP|PERL5OPT|NODE_OPTIONS|GIT_(?=\w*(?:SSH|EDITOR|PAGER))\w+|IFS"
 )
 _PYTHON_STARTS_PROGRAM = re.compile(
     r"os\.(?:system|popen|exec\w*|spawn\w*)|(?:subprocess\.)?(?:run|Popen|call|check_output|check_call|getoutput)"

@@ -1,0 +1,173 @@
+"""Hostile clients and work beside normal use of a real server, and what `/healthz` says meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+
+from tests.e2e.http_server import Serving
+
+HOSTILE_TEXTS = (
+    " " * 200_000,
+    "a@" * 100_000,
+    "key=" * 50_000,
+    "-----BEGIN PRIVATE KEY-----" * 8_000,
+    "run `" + "$(" * 50_000,
+    "x each of y, and then " * 9_000,
+)
+
+
+@dataclass
+class Watch:
+    """What was measured while the server was attacked."""
+
+    waits: list[float] = field(default_factory=list)  # seconds of each `/healthz`
+    unhealthy: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)  # sessions that the server said it had stored
+    errors: list[str] = field(default_factory=list)
+    resident_kb: list[int] = field(default_factory=list)
+    disk_bytes: list[int] = field(default_factory=list)
+
+    def quantile(self, share: float) -> float:
+        ordered = sorted(self.waits)
+        return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+def make_hostile_history(user_home: Path) -> None:
+    """A history of Claude Code whose sessions are long lines, odd records and a FIFO."""
+    folder = user_home / ".claude" / "projects" / "-work"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "fifo.jsonl")
+    for number, text in enumerate(HOSTILE_TEXTS):
+        record = {
+            "type": "user",
+            "sessionId": f"s{number}",
+            "uuid": f"u{number}",
+            "timestamp": "2026-01-02T03:04:05.000Z",
+            "message": {"role": "user", "content": text * 5},
+        }
+        (folder / f"s{number}.jsonl").write_text(json.dumps(record) + "\n")
+
+
+def run_attack(server: Serving, watch: Watch, seconds: float, *, with_import: bool = True) -> None:
+    """Attacks from several threads until the time is up; the caller's thread asks `/healthz`."""
+    until = time.monotonic() + seconds
+    jobs: list[Callable[[], None]] = [
+        lambda: _flood(server),
+        lambda: _send_garbage(server),
+        lambda: _say_hostile(server, watch),
+        lambda: _use_normally(server, watch),
+        lambda: _follow(server),
+    ]
+    if with_import:
+        jobs.append(lambda: _import_again(server))
+    threads = [threading.Thread(target=_repeat, args=(job, until, watch), daemon=True) for job in jobs]
+    for thread in threads:
+        thread.start()
+    _watch_health(server, watch, until)
+    for thread in threads:
+        thread.join(timeout=20)
+
+
+def _repeat(job: Callable[[], None], until: float, watch: Watch) -> None:
+    while time.monotonic() < until:
+        try:
+            job()
+        except (httpx.HTTPError, OSError):
+            time.sleep(0.05)  # a client that was refused comes back
+        except (AssertionError, KeyError, ValueError) as error:
+            watch.errors.append(f"{type(error).__name__}: {error}"[:300])
+            time.sleep(0.1)
+
+
+def _connect(server: Serving) -> socket.socket:
+    url = urlsplit(server.address)
+    return socket.create_connection((url.hostname, url.port), timeout=5)
+
+
+def _flood(server: Serving) -> None:
+    with ExitStack() as stack:
+        for _ in range(100):
+            stack.enter_context(_connect(server)).send(b"GET /healthz HTTP/1.1\r\nHost: ")
+        time.sleep(0.2)
+
+
+def _send_garbage(server: Serving) -> None:
+    with _connect(server) as connection, suppress(OSError):
+        connection.sendall(random.randbytes(random.randrange(1, 100_000)))
+        connection.shutdown(socket.SHUT_WR)
+        connection.recv(4096)
+    time.sleep(0.02)
+
+
+def _client(server: Serving) -> httpx.Client:
+    headers = {"Authorization": f"Bearer {server.token}"}
+    return httpx.Client(base_url=server.address, headers=headers, timeout=15, trust_env=False)
+
+
+def _say_hostile(server: Serving, watch: Watch) -> None:
+    with _client(server) as client:
+        body = {"message": random.choice(HOSTILE_TEXTS), "runtime": "echo"}
+        answer = client.post("/api/chat/stream", json=body)
+        if answer.status_code not in (200, 400, 413, 422):
+            watch.errors.append(f"a hostile message: {answer.status_code} {answer.text[:200]}")
+    time.sleep(0.2)
+
+
+def _use_normally(server: Serving, watch: Watch) -> None:
+    with _client(server) as client:
+        made = client.post("/api/sessions", json={})
+        if made.status_code == 201:
+            watch.kept.append(made.json()["id"])
+        client.get("/api/sessions")
+        client.get("/api/search", params={"q": "word"})
+    time.sleep(0.1)
+
+
+def _follow(server: Serving) -> None:
+    with _client(server) as client, client.stream("GET", "/api/changes") as stream:
+        for _, _ in zip(range(3), stream.iter_raw(), strict=False):
+            pass
+
+
+def _import_again(server: Serving) -> None:
+    with _client(server) as client:
+        for found in client.get("/api/sources").json():
+            if found["source"] == "claude-code":
+                client.post("/api/plugins/dashboard/import", json={"source": "claude-code", "home": found["home"]})
+    time.sleep(1)
+
+
+def _watch_health(server: Serving, watch: Watch, until: float) -> None:
+    with _client(server) as client:
+        while time.monotonic() < until:
+            began = time.monotonic()
+            try:
+                answer = client.get("/healthz")
+            except httpx.HTTPError as error:
+                watch.unhealthy.append(type(error).__name__)
+                continue
+            watch.waits.append(time.monotonic() - began)
+            if answer.status_code != 200:
+                watch.unhealthy.append(answer.text[:200])
+            watch.resident_kb.append(_resident_kb(server.process.pid))
+            watch.disk_bytes.append(sum(one.stat().st_size for one in server.home.glob("state.db*")))
+            time.sleep(0.02)
+
+
+def _resident_kb(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    return 0

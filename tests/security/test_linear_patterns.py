@@ -1,0 +1,97 @@
+"""Patterns that meet foreign text take linear time; functions over foreign text stay quick on hostile ones."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from sojourn.context.steps import parse_steps
+from sojourn.core.errors import SojournError
+from sojourn.text.query import parse_query
+from sojourn.text.redaction import redact
+from sojourn.text.shell import MAX_SCRIPT_BYTES, parse_script
+from sojourn.tools.danger.rules import find_dangers
+from sojourn.tools.html_text import html_to_text
+from tests.security.growth import find_patterns, find_slow_text
+
+# Read elsewhere: histories in a process with limits, our own files, and results of tools that were cut to a length.
+NOT_HERE = frozenset(
+    f"sojourn.{name}"
+    for name in ("testing", "templates", "achievements", "context", "importers", "runtimes.offline", "skill_files")
+)
+# These are only ever asked whether they fit a text from its beginning.
+ANCHORED = frozenset(
+    {
+        "sojourn.text.redaction._STAND_IN",
+        "sojourn.tool_schema._PARAMETER_LINE",
+        "sojourn.tools.danger.rules.REBUILDABLE",
+        "sojourn.tools.danger.rules._RISKY_VARIABLES",
+        "sojourn.tools.danger.wrappers._ASSIGNMENT",
+    }
+)
+PATTERNS = dict(find_patterns(skip=NOT_HERE))
+MAX_CPU_SECONDS = 2.0  # generous: quadratic work on these texts takes minutes
+
+
+def count_hits(pattern: re.Pattern[Any]) -> Callable[[Any], object]:
+    return lambda text: sum(1 for _ in pattern.finditer(text))
+
+
+def test_the_measure_tells_quadratic_patterns_from_linear_ones() -> None:
+    slow, quick = re.compile(r"\s+$"), re.compile(r"[a-z]{1,40}=")
+    assert find_slow_text(count_hits(slow), slow) is not None
+    assert find_slow_text(count_hits(quick), quick) is None
+
+
+def test_patterns_are_found_in_the_modules_that_meet_foreign_text() -> None:
+    packages = {name.split(".")[1] for name in PATTERNS}
+    assert {"text", "tools", "http", "platforms"} <= packages
+    assert set(PATTERNS) >= ANCHORED
+    assert len(PATTERNS) > 40
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_a_pattern_takes_linear_time(name: str) -> None:
+    pattern = PATTERNS[name]
+
+    def search(text: Any) -> object:
+        if name in ANCHORED:
+            return pattern.match(text), pattern.fullmatch(text)
+        return count_hits(pattern)(text)
+
+    slow = find_slow_text(search, pattern)
+    assert slow is None, f"{pattern.pattern!r} grows {slow[0]:.0f}-fold when the text grows 4-fold: {slow[1]!r}"
+
+
+HOSTILE = {
+    "spaces": " " * 60_000,
+    "letters": "a" * 60_000,
+    "equal signs": "key=" * 15_000,
+    "quotes": "'\"" * 30_000,
+    "brackets": "$(" * 30_000,
+    "words": "x each of y, and then " * 3_000,
+    "tags": "<a <b" * 12_000,
+    "dashes": "-----BEGIN " * 5_000,
+}
+FUNCTIONS: dict[str, Callable[[str], object]] = {
+    "redact": redact,
+    "parse_steps": parse_steps,
+    "parse_query": lambda text: parse_query(text[:10_000]),
+    "parse_script": lambda text: parse_script(text[:MAX_SCRIPT_BYTES]),
+    "find_dangers": lambda text: find_dangers(text[:MAX_SCRIPT_BYTES]),
+    "html_to_text": html_to_text,
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_small_hostile_text_is_read_quickly(name: str, kind: str) -> None:
+    began = time.thread_time()
+    with suppress(SojournError):
+        FUNCTIONS[name](HOSTILE[kind])
+    assert time.thread_time() - began < MAX_CPU_SECONDS
