@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from itertools import product
-from re import _constants as constants  # type: ignore[attr-defined]
+from re import _constants as constants
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
