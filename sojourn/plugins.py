@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from sojourn.platforms.slack import plugin as slack
     from sojourn.platforms.telegram import plugin as telegram
     from sojourn.platforms.webhook import plugin as webhook
+    from sojourn.platforms.xmpp import plugin as xmpp
     from sojourn.ports.history import History
     from sojourn.ports.plugin import Part
     from sojourn.ports.service import Service
@@ -97,6 +98,7 @@ if TYPE_CHECKING:
         webhook,
         mattermost,
         homeassistant,
+        xmpp,
         gateway,
         http_,
         dashboard,
@@ -196,6 +198,7 @@ BUILT_INS = (
         offers=("platforms",),
         extra="homeassistant",
     ),
+    BuiltIn(name="xmpp", plugin=Lazy("sojourn.platforms.xmpp:plugin"), offers=("platforms",), extra="xmpp"),
     BuiltIn(
         name="gateway",
         plugin=Lazy("sojourn.gateway.plugin:plugin"),
