@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from sojourn.platforms.matrix import plugin as matrix
     from sojourn.platforms.mattermost import plugin as mattermost
     from sojourn.platforms.ntfy import plugin as ntfy
+    from sojourn.platforms.signal import plugin as signal_
     from sojourn.platforms.slack import plugin as slack
     from sojourn.platforms.telegram import plugin as telegram
     from sojourn.platforms.webhook import plugin as webhook
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
         mattermost,
         homeassistant,
         xmpp,
+        signal_,
         gateway,
         http_,
         dashboard,
@@ -199,6 +201,7 @@ BUILT_INS = (
         extra="homeassistant",
     ),
     BuiltIn(name="xmpp", plugin=Lazy("sojourn.platforms.xmpp:plugin"), offers=("platforms",), extra="xmpp"),
+    BuiltIn(name="signal", plugin=Lazy("sojourn.platforms.signal:plugin"), offers=("platforms",), extra="signal"),
     BuiltIn(
         name="gateway",
         plugin=Lazy("sojourn.gateway.plugin:plugin"),

@@ -21,6 +21,7 @@ NEEDED = {
     "mattermost": {"url": "http://127.0.0.1:1", "token": "x"},
     "homeassistant": {"token": "x"},
     "xmpp": {"jid": "sojourn@example.org", "password": "p"},
+    "signal": {"account": "+4915100000001"},
 }
 HOMES = {
     "matrix": "!garden:example.org",
@@ -30,6 +31,7 @@ HOMES = {
     "mattermost": "c" * 26,
     "homeassistant": "mobile_app_phone",
     "xmpp": "ann@example.org",
+    "signal": "+4915100000002",
 }
 
 
