@@ -250,3 +250,38 @@ async def test_a_room_for_members_is_forbidden(harness: XmppHarness, adapter: Xm
 def test_what_is_no_address_is_refused(harness: XmppHarness, adapter: Xmpp, words: str):
     with pytest.raises(BadInput):
         adapter.home(words)
+
+
+@pytest.mark.parametrize("is_direct", [True, False])
+async def test_an_invitation_is_followed_if_wanted_and_the_room_is_kept(harness: XmppHarness, is_direct: bool):
+    async def invite(to: str) -> None:
+        await harness.ben.enter(to)
+        if is_direct:
+            content, target = f"<x xmlns='jabber:x:conference' jid='{to}'/>", harness.us
+        else:
+            content, target = f"<x xmlns='{ROOM_USER}'><invite to='{harness.us}'/></x>", to
+        harness.ben.say(f"<message to='{target}'>{content}</message>")
+
+    wanted = f"wanted-{harness.room}"
+    harness.archives = 1  # our account's
+    async with listening(harness, harness.connect(rooms=(), join=True)) as ear:
+        await invite(wanted)
+        await harness.ben.until(lambda one: one.get("from") == f"{wanted}/sojourn")
+        await harness.until_positions(2)
+        harness.ben.say(f"<message type='groupchat' to='{wanted}' id='w'><body>sojourn: welcome</body></message>")
+        heard = await ear.hear()
+        assert (heard.text, heard.place.chat, heard.place.kind) == ("welcome", wanted, "group")
+    for made in harness.made:
+        await made.close()
+    again = harness.connect(rooms=())
+    await again.send(dm(harness), "back again")
+    assert again.home(wanted).kind == "group"
+
+
+async def test_an_invitation_is_not_followed_otherwise(harness: XmppHarness, adapter: Xmpp):
+    other = f"other-{harness.room}"
+    async with listening(harness, adapter) as ear:
+        await harness.ben.enter(other)
+        harness.ben.say(f"<message to='{harness.us}'><x xmlns='jabber:x:conference' jid='{other}'/></message>")
+        await ear.hears_nothing()
+    assert not [one for one in harness.ben.stanzas if one.get("from") == f"{other}/sojourn"]

@@ -252,6 +252,7 @@ class XmppHarness:
         await self.ben.enter(self.room)
         self._kit = AdapterKit(self.settings())
         self.made: list[Xmpp] = []
+        self.archives = 2  # our account's and the room's
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -291,9 +292,13 @@ class XmppHarness:
 
     async def until_listening(self) -> None:
         """Asked for the ends of its archives, the adapter has a position in each."""
-        us = f"{self.room}/sojourn"
-        await self.ann.until(lambda one: one.tag.endswith("presence") and one.get("from") == us)
-        while len((await self.position()).get("archives", {})) < 2:
+        if self.archives > 1:
+            us = f"{self.room}/sojourn"
+            await self.ann.until(lambda one: one.tag.endswith("presence") and one.get("from") == us)
+        await self.until_positions(self.archives)
+
+    async def until_positions(self, number: int) -> None:
+        while len((await self.position()).get("archives", {})) < number:
             await asyncio.sleep(0.01)
 
     async def position(self) -> Mapping[str, Any]:

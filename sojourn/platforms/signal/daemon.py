@@ -24,7 +24,7 @@ _WORDS: tuple[tuple[str, Refusal], ...] = (  # user errors differ only in their 
     ("no such", "not_found"),
     ("not a member", "forbidden"),
     ("not a group member", "forbidden"),
-    ("only admins", "forbidden"),
+    ("not allowed", "forbidden"),
     ("rate limit", "rate_limited"),
     ("retry after", "rate_limited"),
 )

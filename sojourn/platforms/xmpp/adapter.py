@@ -10,6 +10,7 @@ import asyncio
 import logging
 import re
 import time
+from collections import deque
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 
@@ -109,7 +110,7 @@ class Xmpp:
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         connection, seen = await self._connect(), dict[str, None]()
-        early = [connection.stanzas.get_nowait() for _ in range(connection.stanzas.qsize())]
+        early = deque(connection.stanzas.get_nowait() for _ in range(connection.stanzas.qsize()))
         await self._load()
         async with refusals_as_outage():
             archived = {one for one in (self.account, *connection.nicks) if await self._find_position(connection, one)}
@@ -123,7 +124,10 @@ class Xmpp:
                         self._positions[archive] = position
                         await self._save()
                     self._positions[archive] = position
-            while (xml := early.pop(0) if early else await connection.stanzas.get()) is not None:
+            while True:
+                is_early = bool(early)  # came before the archive was asked, so it was there, if it is archived
+                if (xml := early.popleft() if early else await connection.stanzas.get()) is None:
+                    break
                 if await self._accept_invitation(connection, xml):
                     continue
                 message = parse_message(xml, archive=self.account)
@@ -136,7 +140,7 @@ class Xmpp:
                 archive = message.chat if message.is_group else self.account
                 if archive not in self._positions:  # without an archive its ids mean nothing
                     message = replace(message, archive_id="")
-                if message.archive_id in seen:
+                if message.archive_id in seen or (is_early and message.archive_id):
                     continue
                 yield await self._to_inbound(connection, message)
                 if message.archive_id:

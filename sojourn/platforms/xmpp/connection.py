@@ -33,7 +33,7 @@ from sojourn.platforms.xmpp.stanzas import (
 _REPLY_TIMEOUT_SECONDS = 20.0
 _PING_AFTER_SECONDS = 60.0
 _NICK_ATTEMPTS = 3  # names
-_MAX_QUEUED = 10_000  # stanzas; more wait in the archive
+_MAX_QUEUED = 10_000  # stanzas
 _OWN_STATUS = "110"  # of a presence: it is our own
 _OPEN_STATUS = "100"  # the room shows everybody's address
 
@@ -275,6 +275,10 @@ class XmppConnection:
                 future.set_result(stanza_id.get("id", "") if stanza_id is not None else "")
         elif self.stanzas.qsize() < _MAX_QUEUED:
             self.stanzas.put_nowait(xml)
+        else:  # the next connection reads them from the archive
+            self.problem = PlatformDown("Messages come faster than they are stored.")
+            self._client.abort()
+            self._end()
 
     def _refuse(self, id: str, error: SendRefused) -> None:
         future = self._echoes.get(id)
