@@ -240,8 +240,9 @@ class Xmpp:
         await self._post(sent.place, [reaction, build("{urn:xmpp:hints}store")])
 
     async def typing(self, place: Place) -> None:
-        state = build("{http://jabber.org/protocol/chatstates}composing")
-        (await self._connect()).show_state(place.chat, state, is_group=place.kind == "group")
+        state = [build("{http://jabber.org/protocol/chatstates}composing"), build("{urn:xmpp:hints}no-store")]
+        is_group = place.kind == "group"
+        await (await self._connect()).send(place.chat, state, is_group=is_group, is_confirmed=False)
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
         connection = await self._connect()

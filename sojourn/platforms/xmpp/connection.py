@@ -32,6 +32,7 @@ from sojourn.platforms.xmpp.stanzas import (
 
 _REPLY_TIMEOUT_SECONDS = 20.0
 _PING_AFTER_SECONDS = 60.0
+_NO_AUTH_HINT = "Sojourn sends no password without encryption, unless `tls` is off."
 _NICK_ATTEMPTS = 3  # names
 _MAX_QUEUED = 10_000  # stanzas
 _OWN_STATUS = "110"  # of a presence: it is our own
@@ -71,9 +72,9 @@ class XmppConnection:
         for event, act in {
             "session_start": self._on_session,
             "failed_auth": self._on_failed_auth,
-            "no_auth": self._on_no_auth,
-            "ssl_invalid_chain": self._on_bad_certificate,
-            "connection_failed": self._on_connection_failed,
+            "no_auth": lambda _: self._fail("offers no safe way to log in", hint=_NO_AUTH_HINT),
+            "ssl_invalid_chain": lambda error: self._fail(f"has no certificate that this machine trusts: {error}"),
+            "connection_failed": lambda error: self._fail(f"does not answer: {error}"),
             "disconnected": lambda _: self._end(),
         }.items():
             client.add_event_handler(event, act)
@@ -137,18 +138,10 @@ class XmppConnection:
             hint = "Correct SOJOURN_XMPP_JID and SOJOURN_XMPP_PASSWORD."
             self.problem = KeyRefused(f"{self._server} refuses the password of {self.jid}.", hint=hint)
 
-    def _on_no_auth(self, _: Any) -> None:
-        hint = "Sojourn sends no password without encryption, unless `tls` is off."
-        self.problem = PlatformDown(f"{self._server} offers no safe way to log in.", hint=hint)
-
-    def _on_bad_certificate(self, error: Exception) -> None:
-        hint = "The server needs a certificate that this machine trusts."
-        self.problem = PlatformDown(f"The certificate of {self._server} is not trusted: {error}.", hint=hint)
+    def _fail(self, why: str, hint: str = "") -> None:
+        if not isinstance(self.problem, KeyRefused):
+            self.problem = PlatformDown(f"{self._server} {why}.", hint=hint)
         self._client.abort()
-        self._end()
-
-    def _on_connection_failed(self, error: Any) -> None:
-        self.problem = PlatformDown(f"{self._server} does not answer: {error}.")
         self._end()
 
     async def _keep_alive(self) -> None:
@@ -157,8 +150,7 @@ class XmppConnection:
             try:
                 await self.ping()
             except SojournError:
-                self._client.abort()
-                self._end()
+                self._fail("does not answer any more")
 
     async def ping(self) -> None:
         """Waits until the server has processed all that we sent: its refusals came before this answer."""
@@ -225,7 +217,9 @@ class XmppConnection:
                 self._joins.pop(room, None)
         raise SendRefused(f"All our names are taken in {room}.", kind="forbidden", hint="Set another `nick`.")
 
-    async def send(self, to: str, content: list[Element], *, is_group: bool) -> tuple[str, str]:
+    async def send(
+        self, to: str, content: list[Element], *, is_group: bool, is_confirmed: bool = True
+    ) -> tuple[str, str]:
         """Sends a message; returns its archive id, where a room says it, and our id. SendRefused, PlatformDown."""
         if not self.is_open:
             raise self.problem
@@ -237,6 +231,8 @@ class XmppConnection:
         future = self._echoes[id] = asyncio.get_running_loop().create_future()
         try:
             message.send()
+            if not is_confirmed:
+                return "", id
             if is_group:
                 async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):
                     return await future, id
@@ -248,15 +244,6 @@ class XmppConnection:
             raise PlatformDown(f"{to} did not confirm a message.") from error
         finally:
             del self._echoes[id]
-
-    def show_state(self, to: str, state: Element, *, is_group: bool) -> None:
-        """Sends something that nobody keeps or confirms."""
-        if not self.is_open:
-            raise self.problem
-        message = self._client.make_message(mto=to, mtype="groupchat" if is_group else "chat")
-        message.append(state)
-        message.append(build("{urn:xmpp:hints}no-store"))
-        message.send()
 
     def _on_message(self, stanza: StanzaBase) -> None:
         xml: Element = stanza.xml
@@ -276,9 +263,7 @@ class XmppConnection:
         elif self.stanzas.qsize() < _MAX_QUEUED:
             self.stanzas.put_nowait(xml)
         else:  # the next connection reads them from the archive
-            self.problem = PlatformDown("Messages come faster than they are stored.")
-            self._client.abort()
-            self._end()
+            self._fail("sends messages faster than they are stored")
 
     def _refuse(self, id: str, error: SendRefused) -> None:
         future = self._echoes.get(id)

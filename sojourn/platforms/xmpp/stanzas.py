@@ -34,25 +34,14 @@ STANZA_ID = "{urn:xmpp:sid:0}stanza-id"
 
 _MAX_ID_CHARS = 200
 _INVALID_CHARS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML cannot carry them
-_KINDS: Mapping[str, Refusal] = {
-    "service-unavailable": "not_found",
-    "item-not-found": "not_found",
-    "recipient-unavailable": "not_found",
-    "gone": "not_found",
-    "jid-malformed": "not_found",
-    "not-allowed": "forbidden",
-    "not-acceptable": "forbidden",
-    "forbidden": "forbidden",
-    "not-authorized": "forbidden",
-    "registration-required": "forbidden",
-    "subscription-required": "forbidden",
-    "remote-server-not-found": "transient",
-    "remote-server-timeout": "transient",
-    "internal-server-error": "transient",
-    "resource-constraint": "rate_limited",
-    "policy-violation": "rate_limited",
-    "bad-request": "bad_format",
+_CONDITIONS: Mapping[Refusal, str] = {
+    "not_found": "service-unavailable item-not-found recipient-unavailable gone jid-malformed",
+    "forbidden": "not-allowed not-acceptable forbidden not-authorized registration-required subscription-required",
+    "transient": "remote-server-not-found remote-server-timeout internal-server-error",
+    "rate_limited": "resource-constraint policy-violation",
+    "bad_format": "bad-request",
 }
+_KINDS = {condition: kind for kind, conditions in _CONDITIONS.items() for condition in conditions.split()}
 
 logger = logging.getLogger(__name__)
 
