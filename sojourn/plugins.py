@@ -44,9 +44,11 @@ if TYPE_CHECKING:
     from sojourn.platforms.matrix import plugin as matrix
     from sojourn.platforms.mattermost import plugin as mattermost
     from sojourn.platforms.ntfy import plugin as ntfy
+    from sojourn.platforms.signal import plugin as signal_
     from sojourn.platforms.slack import plugin as slack
     from sojourn.platforms.telegram import plugin as telegram
     from sojourn.platforms.webhook import plugin as webhook
+    from sojourn.platforms.xmpp import plugin as xmpp
     from sojourn.ports.history import History
     from sojourn.ports.plugin import Part
     from sojourn.ports.service import Service
@@ -97,6 +99,8 @@ if TYPE_CHECKING:
         webhook,
         mattermost,
         homeassistant,
+        xmpp,
+        signal_,
         gateway,
         http_,
         dashboard,
@@ -196,6 +200,8 @@ BUILT_INS = (
         offers=("platforms",),
         extra="homeassistant",
     ),
+    BuiltIn(name="xmpp", plugin=Lazy("sojourn.platforms.xmpp:plugin"), offers=("platforms",), extra="xmpp"),
+    BuiltIn(name="signal", plugin=Lazy("sojourn.platforms.signal:plugin"), offers=("platforms",), extra="signal"),
     BuiltIn(
         name="gateway",
         plugin=Lazy("sojourn.gateway.plugin:plugin"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from sojourn.core.settings import Secret
@@ -22,6 +22,10 @@ class TelegramSettings:
     base_url: str = "https://api.telegram.org"  # or a Bot API server of your own
     poll_seconds: int = 30  # of one long poll
     answer_seconds: float = 20.0  # timeout of a request
+    proxy: Secret = field(
+        default_factory=Secret
+    )  # may hold a password; http://… or socks5://…; before those of the environment
+    addresses: tuple[str, ...] = ()  # tried if the official server cannot be reached by its name
 
 
 plugin = Plugin(

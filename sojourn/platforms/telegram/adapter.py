@@ -15,7 +15,7 @@ from sojourn.core.errors import ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.refusals import refusals_as_outage
 from sojourn.platforms.telegram import NAME, TelegramSettings
-from sojourn.platforms.telegram.errors import TelegramRequest, TokenLogFilter, classify_refusal, translate_error
+from sojourn.platforms.telegram.errors import TokenLogFilter, build_request, classify_refusal, translate_error
 from sojourn.platforms.telegram.messages import (
     build_message_id,
     parse_message_number,
@@ -25,6 +25,7 @@ from sojourn.platforms.telegram.messages import (
     to_html,
     to_inbound,
 )
+from sojourn.platforms.telegram.network import build_request_options
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.platform import BotProfile, Button, File, Inbound, PlatformInfo, Sent
 
@@ -147,12 +148,13 @@ class Telegram:
                 self._log_filter.install()
                 base, timeout = self._settings.base_url.rstrip("/"), self._settings.answer_seconds
                 timeouts: dict[str, Any] = {"read_timeout": timeout, "connect_timeout": timeout}
+                request, poll = (build_request_options(self._settings) for _ in range(2))  # a pool for each
                 bot = Bot(
                     self._token,
                     base_url=f"{base}/bot",
                     base_file_url=f"{base}/file/bot",
-                    request=TelegramRequest(write_timeout=timeout, pool_timeout=timeout, **timeouts),
-                    get_updates_request=TelegramRequest(connection_pool_size=2, **timeouts),
+                    request=build_request(write_timeout=timeout, pool_timeout=timeout, **timeouts, **request),
+                    get_updates_request=build_request(connection_pool_size=2, **timeouts, **poll),
                 )
                 try:
                     await bot.initialize()

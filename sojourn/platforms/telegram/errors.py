@@ -6,10 +6,10 @@ import json
 import logging
 from typing import Any
 
-from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, TelegramError
+from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, TelegramError, TimedOut
 from telegram.request import HTTPXRequest
 
-from sojourn.core.errors import KeyRefused, PlatformDown, Refusal, SendRefused, SojournError
+from sojourn.core.errors import KeyRefused, MissingPackage, PlatformDown, Refusal, SendRefused, SojournError
 from sojourn.platforms.telegram import TOKEN_VARIABLE
 
 # Telegram distinguishes these only by their text.
@@ -48,6 +48,14 @@ class TelegramRequest(HTTPXRequest):
                 seconds = 1.0
             raise FloodWait(seconds)
         return code, body
+
+
+def build_request(**options: Any) -> TelegramRequest:
+    """MissingPackage if a SOCKS proxy is set that the library cannot speak to."""
+    try:
+        return TelegramRequest(**options)
+    except RuntimeError as error:
+        raise MissingPackage("A SOCKS proxy needs one more package.", hint='pip install "httpx[socks]"') from error
 
 
 class TokenLogFilter(logging.Filter):
@@ -93,4 +101,6 @@ def translate_error(error: TelegramError) -> SojournError:
         return SendRefused(f"Telegram: {error.message}", kind="rate_limited", retry_after=error.seconds)
     if isinstance(error, BadRequest | Forbidden):
         return SendRefused(f"Telegram: {error.message}.", kind=classify_refusal(error))
+    if isinstance(error, TimedOut) and "pool timeout" in error.message.lower():  # nothing was sent
+        return SendRefused("Too many requests to Telegram are waiting.", kind="transient")
     return PlatformDown(f"Telegram does not answer: {error.message}.", hint="It is retried automatically.")

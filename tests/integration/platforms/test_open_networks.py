@@ -12,7 +12,7 @@ from sojourn.core.places import build_session_key
 from sojourn.plugins import BUILT_INS, Registry
 from sojourn.ports.platform import PlatformAdapter
 
-LIBRARIES = {"matrix": "nio", "email": "imap_tools"}
+LIBRARIES = {"matrix": "nio", "email": "imap_tools", "xmpp": "slixmpp"}
 NEEDED = {
     "matrix": {"homeserver": "http://127.0.0.1:1", "user": "@sojourn:example.org", "access_token": "syt_x"},
     "email": {"address": "a@example.org", "password": "p", "imap_host": "127.0.0.1", "smtp_host": "127.0.0.1"},
@@ -20,6 +20,8 @@ NEEDED = {
     "ntfy": {"topic": "garden"},
     "mattermost": {"url": "http://127.0.0.1:1", "token": "x"},
     "homeassistant": {"token": "x"},
+    "xmpp": {"jid": "sojourn@example.org", "password": "p"},
+    "signal": {"account": "+4915100000001"},
 }
 HOMES = {
     "matrix": "!garden:example.org",
@@ -28,6 +30,8 @@ HOMES = {
     "ntfy": "garden",
     "mattermost": "c" * 26,
     "homeassistant": "mobile_app_phone",
+    "xmpp": "ann@example.org",
+    "signal": "+4915100000002",
 }
 
 
@@ -46,7 +50,7 @@ def test_without_its_library_one_line_names_the_extra(name, monkeypatch):
 
 def test_to_know_what_there_is_loads_no_library():
     look = "import sys; from sojourn.plugins import Registry; Registry(third_party=list).offering('platforms');"
-    look += "print([one for one in ('nio', 'imap_tools', 'aiosmtplib', 'uvicorn') if one in sys.modules])"
+    look += "print([one for one in ('nio', 'imap_tools', 'aiosmtplib', 'slixmpp', 'uvicorn') if one in sys.modules])"
     assert subprocess.run([sys.executable, "-c", look], capture_output=True, text=True).stdout.strip() == "[]"
 
 

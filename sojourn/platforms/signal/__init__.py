@@ -1,0 +1,26 @@
+"""The Signal plugin: private chats and groups, through a signal-cli daemon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sojourn.ports.plugin import Plugin
+
+NAME = "signal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalSettings:
+    """From [plugins.signal] and SOJOURN_SIGNAL_…"""
+
+    account: str  # +491234567, or the account's identifier (ACI)
+    url: str = "http://127.0.0.1:8080"  # of the daemon, which asks nobody for a password
+    linked: bool = False  # the account is a person's own: only their “Note to Self” is read
+
+
+plugin = Plugin(
+    name=NAME,
+    summary="Talk on Signal, through a signal-cli daemon that you install.",
+    platforms={NAME: "sojourn.platforms.signal.adapter:Signal"},
+    settings=SignalSettings,
+)

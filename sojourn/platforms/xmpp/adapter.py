@@ -1,0 +1,285 @@
+"""XMPP adapter: private chats and rooms, with corrections, reactions and uploads.
+
+The server archives messages. A cursor holds the last stored one of our account and of each room, and later ones are
+fetched after a reconnect. A nick proves nothing: in a room that hides addresses nobody is heard.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections import deque
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+
+from sojourn.core.errors import BadConfig, BadInput, KeyRefused, PlatformDown, SendRefused
+from sojourn.core.places import Place, Sender
+from sojourn.platforms.cursor import CursorStore
+from sojourn.platforms.markdown import MarkupStyle, render
+from sojourn.platforms.refusals import check_length, refusals_as_outage
+from sojourn.platforms.xmpp import NAME, XmppSettings
+from sojourn.platforms.xmpp.archive import ArchivePosition, fetch_missed, find_end
+from sojourn.platforms.xmpp.connection import XmppConnection
+from sojourn.platforms.xmpp.stanzas import (
+    CLIENT,
+    CORRECTION,
+    LINK,
+    REACTIONS,
+    REPLY,
+    ROOM_USER,
+    ChatMessage,
+    Element,
+    build,
+    build_message_id,
+    parse_jid,
+    parse_message,
+    parse_message_id,
+)
+from sojourn.platforms.xmpp.uploads import can_download, download, find_upload_service, upload
+from sojourn.ports.app import PluginContext
+from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
+
+_MAX_ROOMS = 50  # joined by invitation
+_MAX_SEEN = 10_000  # ids of messages that came twice: from the archive, and live
+_STYLE = MarkupStyle(  # XEP-0393
+    escape=lambda text: text,
+    schemes=(),  # there are no links with a label
+    strong=("*", "*"),
+    em=("_", "_"),
+    strike=("~", "~"),
+    code=lambda text: f"`{text}`",
+    fence=lambda text, language: f"```{language}\n{text}\n```",
+    link=lambda label, address: address,
+    quote=lambda text: "\n".join(f"> {line}" for line in text.splitlines()),
+)
+
+logger = logging.getLogger(__name__)
+
+
+class Xmpp:
+    """One account on one server."""
+
+    info = PlatformInfo(name=NAME, label="XMPP", max_chars=8000, counting="bytes", prefix="!")
+
+    def __init__(self, app: PluginContext) -> None:
+        self._settings: XmppSettings = app.configured(NAME)
+        jid = parse_jid(self._settings.jid)
+        if jid is None:
+            raise BadConfig(
+                f'"{self._settings.jid}" is not an XMPP address.', hint="It looks like sojourn@example.org."
+            )
+        self.account, self._server = str(jid.bare), str(jid.domain)
+        self._rooms: dict[str, bool] = {}  # room → whether the settings name it
+        self._rooms = {self.home(one).chat: True for one in self._settings.rooms}
+        self._cursors = CursorStore(app.store, NAME, self.account)
+        self._positions: dict[str, ArchivePosition] = {}
+        self._connection: XmppConnection | None = None
+        self._open_lock = asyncio.Lock()
+        self._upload_service = ""
+        self._hidden: set[str] = set()  # rooms that do not show who writes
+
+    async def _connect(self) -> XmppConnection:
+        async with self._open_lock:
+            if self._connection is None or not self._connection.is_open:
+                if self._connection is not None:
+                    await self._connection.close()
+                await self._load()
+                self._connection = await XmppConnection(self._settings, self.account).open()
+                for room in self._rooms:
+                    await self._join(self._connection, room)
+            return self._connection
+
+    async def _load(self) -> None:
+        saved = await self._cursors.load()
+        found = {str(key): ArchivePosition.parse(one) for key, one in dict(saved.get("archives", {})).items()}
+        self._positions = {key: one for key, one in found.items() if one is not None}
+        self._rooms |= {str(one): False for one in saved.get("rooms", ()) if one not in self._rooms}
+
+    async def _save(self) -> None:
+        archives = {key: one.to_json() for key, one in self._positions.items()}
+        rooms = [room for room, is_setting in self._rooms.items() if not is_setting]
+        await self._cursors.save({"archives": archives, "rooms": rooms})
+
+    async def _join(self, connection: XmppConnection, room: str) -> None:
+        try:
+            await connection.join(room)
+        except SendRefused as error:
+            logger.warning("%s cannot be joined: %s", room, error)
+
+    async def listen(self) -> AsyncGenerator[Inbound, None]:
+        connection, seen = await self._connect(), dict[str, None]()
+        early = deque(connection.stanzas.get_nowait() for _ in range(connection.stanzas.qsize()))
+        await self._load()
+        async with refusals_as_outage():
+            archived = {one for one in (self.account, *connection.nicks) if await self._find_position(connection, one)}
+            for archive in archived:
+                async for position, message in fetch_missed(connection, archive, self._positions[archive]):
+                    if message is not None and archive not in connection.open_rooms:
+                        message = replace(message, author="")  # only there the archive says who wrote it
+                    if message is not None and self._is_heard(connection, message):
+                        seen[message.archive_id] = None
+                        yield await self._to_inbound(connection, message)
+                        self._positions[archive] = position
+                        await self._save()
+                    self._positions[archive] = position
+            while True:
+                is_early = bool(early)  # came before the archive was asked, so it was there, if it is archived
+                if (xml := early.popleft() if early else await connection.stanzas.get()) is None:
+                    break
+                if await self._accept_invitation(connection, xml):
+                    continue
+                message = parse_message(xml, archive=self.account)
+                if message is None:
+                    continue
+                shown = connection.occupants.get((message.chat, message.sender.resource), "")
+                message = replace(message, author=shown)  # what a live message says of its author anybody could write
+                if not self._is_heard(connection, message):
+                    continue
+                archive = message.chat if message.is_group else self.account
+                if archive not in self._positions:  # without an archive its ids mean nothing
+                    message = replace(message, archive_id="")
+                if message.archive_id in seen or (is_early and message.archive_id):
+                    continue
+                yield await self._to_inbound(connection, message)
+                if message.archive_id:
+                    seen[message.archive_id] = None
+                    self._positions[archive] = ArchivePosition(message.archive_id, message.at or time.time())
+                    await self._save()
+                while len(seen) > _MAX_SEEN:
+                    del seen[next(iter(seen))]
+        raise connection.problem
+
+    async def _find_position(self, connection: XmppConnection, archive: str) -> bool:
+        """Whether there is an archive. At first its end is our position: earlier messages are ignored."""
+        if archive not in self._positions:
+            end = await find_end(connection, archive)
+            if end is None:
+                logger.warning("%s keeps no archive: what is written while we are away is lost", archive)
+                return False
+            self._positions[archive] = end
+            await self._save()
+        return True
+
+    async def _accept_invitation(self, connection: XmppConnection, xml: Element) -> bool:
+        """Joins a room that somebody invites us to; whether it was an invitation."""
+        direct, by_room = xml.find("{jabber:x:conference}x"), xml.find(f"{ROOM_USER}x/{ROOM_USER}invite")
+        if (direct is None and by_room is None) or xml.get("type") in ("groupchat", "error"):
+            return False
+        room = parse_jid(direct.get("jid", "") if direct is not None else xml.get("from", ""))
+        is_new = room is not None and str(room.bare) not in connection.nicks
+        if self._settings.join and room is not None and is_new and len(self._rooms) < _MAX_ROOMS:
+            await self._join(connection, str(room.bare))
+            if str(room.bare) in connection.nicks:
+                self._rooms.setdefault(str(room.bare), False)
+                await self._find_position(connection, str(room.bare))
+                await self._save()
+        return True
+
+    def _is_heard(self, connection: XmppConnection, message: ChatMessage) -> bool:
+        """Whether somebody wrote it whom we can know: not we, and nobody behind a nick."""
+        if not message.is_group:
+            return message.chat != self.account and message.chat not in self._rooms
+        if message.chat not in connection.nicks or not message.sender.resource:
+            return False
+        if not message.author and message.chat not in self._hidden:
+            self._hidden.add(message.chat)
+            logger.warning("%s hides who writes there, so nobody is heard; let the room show addresses", message.chat)
+        return bool(message.author) and message.author != self.account
+
+    async def _to_inbound(self, connection: XmppConnection, message: ChatMessage) -> Inbound:
+        text, files, is_called = message.text, tuple[File, ...](), not message.is_group
+        if message.is_group:
+            nick = connection.nicks.get(message.chat, self._settings.nick)
+            call = re.match(rf"{re.escape(nick)}[:,]\s*(.*)", text, re.IGNORECASE | re.DOTALL)
+            is_named = re.search(rf"(?<![\w-]){re.escape(nick)}(?![\w-])", text, re.IGNORECASE) is not None
+            is_called = is_named or message.reply_author == f"{message.chat}/{nick}"
+            text = call[1] if call else text
+        if message.link and can_download(message.link, self._settings, self._server):
+            try:
+                files = (await download(message.link),)
+                text = text.replace(message.link, "").strip()
+            except (
+                SendRefused,
+                KeyRefused,
+                PlatformDown,
+                BadConfig,
+            ) as error:  # retrying would block the next messages
+                text = f"{text}\n[The file could not be downloaded: {error}]".strip()
+        sender = message.author if message.is_group else message.chat
+        answers = message.reply_to
+        return Inbound(
+            id=message.id,
+            place=self._place(message.chat, is_group=message.is_group),
+            sender=Sender(id=sender, name=message.sender.resource if message.is_group else message.sender.user),
+            text=text,
+            files=files,
+            at=message.at or time.time(),
+            reply_to=answers and (build_message_id(answers, "") if message.is_group else build_message_id("", answers)),
+            mentioned=is_called,
+        )
+
+    async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
+        check_length(text, self.info)
+        content = self._build_body(text, plain=plain)
+        if reply_to and (id := self._find_reference(Sent(place=place, id=reply_to))):
+            content.append(build(REPLY, id=id))
+        return await self._post(place, content)
+
+    async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
+        check_length(text, self.info)
+        change = build(CORRECTION, id=parse_message_id(sent.id)[1])
+        await self._post(sent.place, [*self._build_body(text, plain=plain), change])
+
+    async def react(self, sent: Sent, sign: str) -> None:
+        id = self._find_reference(sent)
+        if not id:
+            raise SendRefused("The server gave this message no id to react to.", kind="not_found")
+        reaction = build(REACTIONS, "", build("{urn:xmpp:reactions:0}reaction", sign), id=id)
+        await self._post(sent.place, [reaction, build("{urn:xmpp:hints}store")])
+
+    async def typing(self, place: Place) -> None:
+        state = [build("{http://jabber.org/protocol/chatstates}composing"), build("{urn:xmpp:hints}no-store")]
+        is_group = place.kind == "group"
+        await (await self._connect()).send(place.chat, state, is_group=is_group, is_confirmed=False)
+
+    async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
+        connection = await self._connect()
+        if not self._upload_service:
+            self._upload_service = await find_upload_service(connection, self._server)
+        link = await upload(connection, self._upload_service, file, tls=self._settings.tls)
+        body = self._build_body(f"{caption}\n{link}".strip(), plain=True)
+        return await self._post(place, [*body, build(LINK, "", build("{jabber:x:oob}url", link))])
+
+    def _build_body(self, text: str, *, plain: bool) -> list[Element]:
+        if plain:
+            return [build(f"{CLIENT}body", text), build("{urn:xmpp:styling:0}unstyled")]
+        return [build(f"{CLIENT}body", render(text, _STYLE))]
+
+    @staticmethod
+    def _find_reference(sent: Sent) -> str:
+        """The id by which others know a message: in a room its archive id, else the sender's."""
+        archive_id, origin_id = parse_message_id(sent.id)
+        return archive_id if sent.place.kind == "group" else origin_id
+
+    async def _post(self, place: Place, content: list[Element]) -> Sent:
+        connection, is_group = await self._connect(), place.kind == "group"
+        if is_group and place.chat not in connection.nicks:
+            await connection.join(place.chat)
+        archive_id, origin_id = await connection.send(place.chat, content, is_group=is_group)
+        return Sent(place=place, id=build_message_id(archive_id, origin_id))
+
+    def _place(self, chat: str, *, is_group: bool) -> Place:
+        return Place(platform=NAME, chat=chat, kind="group" if is_group else "dm", name=chat)
+
+    def home(self, chat: str) -> Place:
+        """A person or a room by address; one that is not among our rooms counts as a person."""
+        jid = parse_jid(chat.strip())
+        if jid is None or jid.resource:
+            raise BadInput(f'"{chat}" is not an XMPP address.', hint="It looks like ann@example.org.")
+        return self._place(str(jid.bare), is_group=str(jid.bare) in self._rooms)
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await self._connection.close()

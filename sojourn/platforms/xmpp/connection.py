@@ -1,0 +1,312 @@
+"""XMPP connection: login, rooms, requests, and a check that the server accepted our messages."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+import uuid
+from contextlib import suppress
+from typing import Any, Literal, Self
+
+from slixmpp import ClientXMPP, Iq
+from slixmpp.exceptions import IqError, IqTimeout
+from slixmpp.stanza import Message, Presence
+from slixmpp.xmlstream import StanzaBase
+from slixmpp.xmlstream.handler import Callback
+from slixmpp.xmlstream.matcher import MatchXPath
+
+from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused, SojournError
+from sojourn.platforms.xmpp import XmppSettings
+from sojourn.platforms.xmpp.stanzas import (
+    CLIENT,
+    MAM,
+    ORIGIN_ID,
+    ROOM_USER,
+    STANZA_ID,
+    Element,
+    build,
+    parse_jid,
+    to_send_refused,
+)
+
+_REPLY_TIMEOUT_SECONDS = 20.0
+_PING_AFTER_SECONDS = 60.0
+_NO_AUTH_HINT = "Sojourn sends no password without encryption, unless `tls` is off."
+_NICK_ATTEMPTS = 3  # names
+_MAX_QUEUED = 10_000  # stanzas
+_OWN_STATUS = "110"  # of a presence: it is our own
+_OPEN_STATUS = "100"  # the room shows everybody's address
+
+logger = logging.getLogger(__name__)
+logging.getLogger("slixmpp.xmlstream.xmlstream").setLevel(logging.INFO)  # its debug log contains the login
+
+
+class XmppConnection:
+    """One connection. `stanzas` gets the messages of people, and None at its end."""
+
+    def __init__(self, settings: XmppSettings, jid: str) -> None:
+        self._settings, self.jid, self._server = settings, jid, jid.rpartition("@")[2]
+        self.stanzas: asyncio.Queue[Element | None] = asyncio.Queue()
+        self.problem: SojournError = PlatformDown(f"The connection to {self._server} was lost.")
+        self.nicks: dict[str, str] = {}  # room → our nick
+        self.open_rooms: set[str] = set()  # those that show everybody's address
+        self.occupants: dict[tuple[str, str], str] = {}  # room and nick → bare address, where the room shows it
+        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._closed = asyncio.Event()
+        self._joins: dict[str, asyncio.Future[None]] = {}
+        self._echoes: dict[str, asyncio.Future[str]] = {}  # our message → its archive id
+        self._pages: dict[str, tuple[str, list[Element]]] = {}  # query → whose archive, and what came
+        self._client = self._build_client()
+
+    def _build_client(self) -> ClientXMPP:
+        context = ssl.create_default_context()
+        client = ClientXMPP(f"{self.jid}/sojourn", self._settings.password.reveal(), ssl_context=context)
+        client.register_plugin("xep_0199")  # answers pings
+        client.auto_subscribe = False  # people may see us; we need not see them
+        client.enable_direct_tls = client.enable_starttls = self._settings.tls
+        client.enable_plaintext = not self._settings.tls
+        client.plugin["feature_mechanisms"].unencrypted_scram = not self._settings.tls
+        for name, kind, handle in (("message", Message, self._on_message), ("presence", Presence, self._on_presence)):
+            client.register_handler(Callback(f"sojourn {kind.__name__}", MatchXPath(f"{CLIENT}{name}"), handle))
+        for event, act in {
+            "session_start": self._on_session,
+            "failed_auth": self._on_failed_auth,
+            "no_auth": lambda _: self._fail("offers no safe way to log in", hint=_NO_AUTH_HINT),
+            "ssl_invalid_chain": lambda error: self._fail(f"has no certificate that this machine trusts: {error}"),
+            "connection_failed": lambda error: self._fail(f"does not answer: {error}"),
+            "disconnected": lambda _: self._end(),
+        }.items():
+            client.add_event_handler(event, act)
+        return client
+
+    async def open(self) -> Self:
+        """PlatformDown, KeyRefused."""
+        settings = self._settings
+        self._client.connect(settings.host or None, settings.port if settings.host else None)
+        try:
+            async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):
+                await self._ready
+        except TimeoutError as error:
+            await self.close()
+            raise PlatformDown(f"{self._server} did not complete the login.") from error
+        except SojournError:
+            await self.close()
+            raise
+        self._client.send_presence()
+        self._ping_task = asyncio.create_task(self._keep_alive())
+        return self
+
+    @property
+    def is_open(self) -> bool:
+        return not self._closed.is_set()
+
+    async def close(self) -> None:
+        if self.is_open:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1):
+                    await self._client.disconnect(wait=0.5)
+        self._client.abort()
+        self._client.cancel_connection_attempt()
+        self._end()
+        tasks = [self._client._run_out_filters, getattr(self, "_ping_task", None)]  # the library leaves its own running
+        for task in filter(None, tasks):
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def _end(self) -> None:
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        self._client.cancel_connection_attempt()  # the gateway reconnects, not the library
+        self.stanzas.put_nowait(None)
+        waiting: list[asyncio.Future[Any]] = [self._ready, *self._joins.values(), *self._echoes.values()]
+        for future in waiting:
+            if not future.done():
+                future.set_exception(self.problem)
+                future.exception()  # marks the exception as retrieved
+
+    def _on_session(self, _: Any) -> None:
+        if not self._ready.done():
+            self._ready.set_result(None)
+
+    def _on_failed_auth(self, stanza: Any) -> None:
+        condition = str(stanza["condition"])
+        if condition in ("temporary-auth-failure", "aborted"):
+            self.problem = PlatformDown(f"{self._server} cannot check the password now: {condition}.")
+        else:
+            hint = "Correct SOJOURN_XMPP_JID and SOJOURN_XMPP_PASSWORD."
+            self.problem = KeyRefused(f"{self._server} refuses the password of {self.jid}.", hint=hint)
+
+    def _fail(self, why: str, hint: str = "") -> None:
+        if not isinstance(self.problem, KeyRefused):
+            self.problem = PlatformDown(f"{self._server} {why}.", hint=hint)
+        self._client.abort()
+        self._end()
+
+    async def _keep_alive(self) -> None:
+        while self.is_open:
+            await asyncio.sleep(_PING_AFTER_SECONDS)
+            try:
+                await self.ping()
+            except SojournError:
+                self._fail("does not answer any more")
+
+    async def ping(self) -> None:
+        """Waits until the server has processed all that we sent: its refusals came before this answer."""
+        with suppress(SendRefused):  # a server without pings answers, too
+            await self.request("get", build("{urn:xmpp:ping}ping"), to=self._server)
+
+    async def request(self, kind: Literal["get", "set"], query: Element, *, to: str = "") -> Element:
+        """Sends a request (iq) and returns the element of its answer. SendRefused, PlatformDown."""
+        if not self.is_open:
+            raise self.problem
+        iq: Iq = self._client.make_iq(itype=kind, ito=to or None)
+        iq.append(query)
+        answer: asyncio.Future[Iq] = iq.send(timeout=_REPLY_TIMEOUT_SECONDS)  # type: ignore[no-untyped-call]
+        answer.add_done_callback(lambda done: done.cancelled() or done.exception())
+        closed = asyncio.ensure_future(self._closed.wait())
+        try:
+            waiting: set[asyncio.Future[Any]] = {answer, closed}
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                raise self.problem
+            xml: Element = answer.result().xml
+        except IqError as error:
+            raise to_send_refused(error.iq.xml.find(f"{CLIENT}error")) from error
+        except IqTimeout as error:
+            raise PlatformDown(f"{to or self._server} does not answer any more.") from error
+        finally:
+            closed.cancel()
+        return xml[0] if len(xml) else xml
+
+    async def query_archive(self, archive: str, content: list[Element]) -> tuple[list[Element], Element]:
+        """One page of an archive: the results, and the final element."""
+        id, found = uuid.uuid4().hex, list[Element]()
+        self._pages[id] = (archive, found)
+        try:
+            query = build(f"{{{MAM}}}query", "", *content, queryid=id)
+            return found, await self.request("set", query, to="" if archive == self.jid else archive)
+        finally:
+            del self._pages[id]
+
+    async def join(self, room: str) -> None:
+        """Enters a room, under another name if ours is taken. SendRefused, PlatformDown."""
+        nick = self._settings.nick
+        for _ in range(_NICK_ATTEMPTS):
+            self.nicks[room] = nick
+            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._joins[room] = future
+            history = build("{http://jabber.org/protocol/muc}history", maxstanzas="0")
+            presence = self._client.make_presence(pto=f"{room}/{nick}")
+            presence.append(build("{http://jabber.org/protocol/muc}x", "", history))
+            try:
+                presence.send()
+                async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):
+                    await future
+                return
+            except TimeoutError as error:
+                del self.nicks[room]
+                raise SendRefused(f"{room} does not answer.", kind="transient") from error
+            except SendRefused as error:
+                del self.nicks[room]
+                if "conflict" not in str(error):
+                    raise
+                nick += "_"
+            finally:
+                self._joins.pop(room, None)
+        raise SendRefused(f"All our names are taken in {room}.", kind="forbidden", hint="Set another `nick`.")
+
+    async def send(
+        self, to: str, content: list[Element], *, is_group: bool, is_confirmed: bool = True
+    ) -> tuple[str, str]:
+        """Sends a message; returns its archive id, where a room says it, and our id. SendRefused, PlatformDown."""
+        if not self.is_open:
+            raise self.problem
+        id = uuid.uuid4().hex
+        message = self._client.make_message(mto=to, mtype="groupchat" if is_group else "chat")
+        message["id"] = id
+        for one in (*content, build(ORIGIN_ID, id=id)):
+            message.append(one)
+        future = self._echoes[id] = asyncio.get_running_loop().create_future()
+        try:
+            message.send()
+            if not is_confirmed:
+                return "", id
+            if is_group:
+                async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):
+                    return await future, id
+            await self.ping()
+            if future.done():
+                future.result()
+            return "", id
+        except TimeoutError as error:
+            raise PlatformDown(f"{to} did not confirm a message.") from error
+        finally:
+            del self._echoes[id]
+
+    def _on_message(self, stanza: StanzaBase) -> None:
+        xml: Element = stanza.xml
+        sender, kind, id = xml.get("from", ""), xml.get("type", ""), xml.get("id", "")
+        result = xml.find(f"{{{MAM}}}result")
+        if result is not None:
+            archive, found = self._pages.get(result.get("queryid", ""), (None, []))
+            if archive is not None and (sender or self.jid).lower() in (archive, f"{archive}/sojourn"):
+                found.append(result)
+        elif kind == "error":
+            self._refuse(id, to_send_refused(xml.find(f"{CLIENT}error")))
+        elif kind == "groupchat" and self._is_own(sender):
+            stanza_id, origin = xml.find(STANZA_ID), xml.find(ORIGIN_ID)
+            future = self._echoes.get(id) or self._echoes.get(origin.get("id", "") if origin is not None else "")
+            if future is not None and not future.done():
+                future.set_result(stanza_id.get("id", "") if stanza_id is not None else "")
+        elif self.stanzas.qsize() < _MAX_QUEUED:
+            self.stanzas.put_nowait(xml)
+        else:  # the next connection reads them from the archive
+            self._fail("sends messages faster than they are stored")
+
+    def _refuse(self, id: str, error: SendRefused) -> None:
+        future = self._echoes.get(id)
+        if future is None or future.done():
+            logger.info("a message was refused later: %s", error)
+            return
+        future.set_exception(error)
+        future.exception()
+
+    def _is_own(self, sender: str) -> bool:
+        room, _, nick = sender.partition("/")
+        return bool(nick) and self.nicks.get(room) == nick
+
+    def _on_presence(self, stanza: StanzaBase) -> None:
+        """Follows who is in a room."""
+        xml: Element = stanza.xml
+        room, _, nick = xml.get("from", "").partition("/")
+        if room not in self.nicks:
+            return
+        future, kind = self._joins.get(room), xml.get("type", "")
+        about = xml.find(f"{ROOM_USER}x")
+        codes = {one.get("code") for one in about.findall(f"{ROOM_USER}status")} if about is not None else set()
+        is_own = _OWN_STATUS in codes
+        if kind == "error":
+            if future is not None and not future.done():
+                future.set_exception(to_send_refused(xml.find(f"{CLIENT}error")))
+        elif kind == "unavailable":
+            self.occupants.pop((room, nick), None)
+            if is_own and nick == self.nicks[room]:
+                self._forget_room(room)
+        elif about is not None:
+            item = about.find(f"{ROOM_USER}item")
+            jid = parse_jid(item.get("jid", "")) if item is not None else None
+            self.occupants.pop((room, nick), None)
+            if jid is not None:
+                self.occupants[room, nick] = str(jid.bare)
+            if is_own and future is not None and not future.done():
+                self.nicks[room] = nick
+                (self.open_rooms.add if _OPEN_STATUS in codes else self.open_rooms.discard)(room)
+                future.set_result(None)
+
+    def _forget_room(self, room: str) -> None:
+        """We were removed, or the room is gone."""
+        logger.warning("we are no longer in %s", room)
+        del self.nicks[room]
+        self.occupants = {key: jid for key, jid in self.occupants.items() if key[0] != room}
