@@ -9,8 +9,8 @@ import pytest
 from sojourn import config
 from sojourn.core.errors import LeaseLost, NotFound
 from sojourn.core.messages import user
+from sojourn.core.places import Sender
 from sojourn.gateway.pairing import CODE_TTL_SECONDS, Identities
-from sojourn.ports.platform import Sender
 from tests.integration.tools.rig import call, open_kit, room_in
 
 

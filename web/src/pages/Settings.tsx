@@ -3,6 +3,7 @@ import { getJson, isAbortError, sendJson } from "@/api/http";
 import type { StoreStats } from "@/api/types";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { formatNumber, useI18n } from "@/i18n";
+import { SandboxReport } from "@/components/SandboxReport";
 import { PluginSwitches } from "@/plugins/PluginSwitches";
 
 interface Setting {
@@ -75,6 +76,7 @@ export default function Settings() {
           )}
         </section>
       </div>
+      <SandboxReport />
       <PluginSwitches />
       <section className="card">
         <h2>{t("settings.plugins")}</h2>
