@@ -23,8 +23,17 @@ UNCLEAR = [
     "cat <(echo $X)",
     "declare -n r=$N; r=1",
     "ls ${!X}",
+    "coproc { touch x; }; wait",
 ]
-CLEAR = ["ls -la", "git status", "F=a.txt; cat $F", "echo hello > out.txt", "cat *.py | wc -l", "cd src && make"]
+CLEAR = [
+    "ls -la",
+    "git status",
+    "F=a.txt; cat $F",
+    "echo hello > out.txt",
+    "cat *.py | wc -l",
+    "cd src && make",
+    "for n in 1 2; do ls; done",
+]
 
 
 async def ask(kit, tmp_path, command: str) -> str:

@@ -34,6 +34,7 @@ REBUILDABLE = re.compile(  # what a build makes again: deleting it is no loss
 )
 _DELETES_TREE = "deletes folders with everything in them"
 _HIDDEN = "is written so that it cannot be checked"
+_RESERVED_WORDS = frozenset({"coproc", "{", "}", "then", "do", "done", "fi", "esac"})  # never a program
 _UNCLEAR = "is unclear, because a part of it is known only when it runs"
 _READS_SECRETS = "reads keys or passwords"
 _RUNS_OUTPUT = "runs what another command puts out"
@@ -128,7 +129,7 @@ def is_unclear(command: str) -> bool:
 
 def _has_unknown(command: Command) -> bool:
     texts = [*command.words, *command.assignments.values(), *(target for _, target in command.redirects)]
-    return any(UNKNOWN in one for one in texts)
+    return any(UNKNOWN in one for one in texts) or bool(_RESERVED_WORDS.intersection(command.words[:1]))
 
 
 def find_code_dangers(code: str) -> list[str]:
