@@ -236,3 +236,19 @@ class PluginSchema(BaseModel):
     store: bool = False
     address: Text | None = Field(default=None, description="Where its routes are.")
     problem: Text = ""
+
+
+class GuaranteeSchema(BaseModel):
+    """Something that a program which an agent starts cannot do here."""
+
+    what: str
+    by: str = Field(description="What enforces it; empty when nothing does.")
+
+
+class SandboxSchema(BaseModel):
+    """What this machine can enforce for programs that an agent starts."""
+
+    mechanism: str = Field(description="bubblewrap, landlock, sandbox-exec or none.")
+    complete: bool = Field(description="Whether a command may run inside without being asked about.")
+    missing: list[str]
+    guarantees: list[GuaranteeSchema]

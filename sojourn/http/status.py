@@ -15,6 +15,8 @@ from sojourn.http import schemas
 from sojourn.http.dependencies import ContextDep, PluginRoutesDep, Responses, StoreDep
 from sojourn.ports.app import HasStore
 from sojourn.ports.store import Health
+from sojourn.sandbox.enforcement import find_support
+from sojourn.sandbox.guarantees import list_guarantees
 
 router = APIRouter(tags=["status"])
 _HEALTH_TIMEOUT_SECONDS = 5.0  # seconds a health check may take before slow counts as broken
@@ -90,3 +92,15 @@ async def sources(context: ContextDep) -> list[schemas.HistorySchema]:
 @router.get("/api/plugins", summary="Who offers what")
 async def plugins(mounts: PluginRoutesDep) -> list[schemas.PluginSchema]:
     return mounts.plugins()
+
+
+@router.get("/api/sandbox", summary="What this machine can enforce")
+async def sandbox() -> schemas.SandboxSchema:
+    """The same facts as in `sojourn doctor`. `by` is empty where nothing enforces it."""
+    support = await asyncio.to_thread(find_support)
+    return schemas.SandboxSchema(
+        mechanism=support.mechanism,
+        complete=support.is_complete,
+        missing=list(support.missing),
+        guarantees=[schemas.GuaranteeSchema(what=one.what, by=one.by) for one in list_guarantees(support)],
+    )

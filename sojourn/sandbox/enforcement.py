@@ -26,7 +26,12 @@ from sojourn.sandbox.seccomp import supports_seccomp
 
 Mechanism = Literal["bubblewrap", "landlock", "sandbox-exec", "none"]
 _LEAST_LANDLOCK = 4  # the first version that restricts TCP
-_SIGNALS_LANDLOCK = 6  # the first version that keeps signals inside
+# What older versions of Landlock leave open where bubblewrap does not close it, by the first version that closes it.
+_LACKING = {
+    3: "Files outside can be emptied.",
+    5: "Devices that can be read can be given commands.",
+    6: "Your other programs can be sent signals, and their abstract sockets can be seen.",
+}
 _PROBE_SECONDS = 5.0
 _MOST_SHM_MIB = 1024  # of /dev/shm, beside the memory of the processes
 _REPLACED = ("/tmp", "/dev/shm")  # by folders of the sandbox's own
@@ -40,6 +45,7 @@ class SandboxSupport:
 
     mechanism: Mechanism
     missing: tuple[str, ...] = ()
+    landlock: int = 0  # the version of this kernel's Landlock
     has_own_proc: bool = False  # bubblewrap can mount a /proc that shows only the sandbox
 
     @property
@@ -66,10 +72,12 @@ def find_support() -> SandboxSupport:
         missing.append(f"Landlock {version} of this kernel does not restrict TCP; version {_LEAST_LANDLOCK} does.")
     if not wrapped:
         missing.append("Permissions and times of files outside can be changed, though not their contents.")
-    if not wrapped and version < _SIGNALS_LANDLOCK:
-        missing.append("Your other programs can be sent signals.")
+    missing += [what for since, what in _LACKING.items() if version < since and not wrapped]
     return SandboxSupport(
-        mechanism="bubblewrap" if wrapped else "landlock", missing=tuple(missing), has_own_proc=own_proc
+        mechanism="bubblewrap" if wrapped else "landlock",
+        missing=tuple(missing),
+        landlock=version,
+        has_own_proc=own_proc,
     )
 
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from sojourn.lazy import Lazy
 
 if TYPE_CHECKING:
-    from sojourn.tools.danger.rules import find_code_dangers, find_dangers  # noqa: F401
+    from sojourn.tools.danger.rules import describe_command, find_code_dangers  # noqa: F401
     from sojourn.tools.html_text import html_to_text  # noqa: F401
     from sojourn.tools.mcp.hub import McpHub
     from sojourn.tools.search_worker import ALWAYS_IGNORED, check_pattern, format_line  # noqa: F401
 
-FIND_DANGERS: Lazy[Callable[[str], list[str]]] = Lazy("sojourn.tools.danger.rules:find_dangers")
+DESCRIBE_COMMAND: Lazy[Callable[[str], list[str]]] = Lazy("sojourn.tools.danger.rules:describe_command")
 FIND_CODE_DANGERS: Lazy[Callable[[str], list[str]]] = Lazy("sojourn.tools.danger.rules:find_code_dangers")
 HTML_TO_TEXT: Lazy[Callable[[str, str], str]] = Lazy("sojourn.tools.html_text:html_to_text")
 MCP_HUB: Lazy[type[McpHub]] = Lazy("sojourn.tools.mcp.hub:McpHub")

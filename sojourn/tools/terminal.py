@@ -18,7 +18,7 @@ from sojourn.text.exact import hash_text, reveal
 from sojourn.text.redaction import redact
 from sojourn.tool_schema import tool
 from sojourn.tools.command_sandbox import Access, CommandApp, CommandSandbox, ask_about_program
-from sojourn.tools.lazy_parts import FIND_CODE_DANGERS, FIND_DANGERS
+from sojourn.tools.lazy_parts import DESCRIBE_COMMAND, FIND_CODE_DANGERS
 from sojourn.tools.path_policy import locate
 
 SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
@@ -108,7 +108,7 @@ def progress_reporter(at: Workspace) -> Callable[[bytes], None]:
 def ask_about_command(command: str, access: Access, verb: str = "Run", cwd: str = "") -> Question:
     """Builds the question before a command line. It names the folder, if that is not the workspace."""
     where = f" in {reveal(cwd)}" if cwd.strip(" ./") else ""
-    return ask_about_program(f"{verb} this command{where}?", command, FIND_DANGERS.load()(command), access)
+    return ask_about_program(f"{verb} this command{where}?", command, DESCRIBE_COMMAND.load()(command), access)
 
 
 def terminal_tool(app: CommandApp) -> Tool:

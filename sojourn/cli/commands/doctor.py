@@ -18,6 +18,7 @@ from sojourn.core.errors import MissingPackage, SojournError
 from sojourn.core.settings import Settings
 from sojourn.ports.store import Health
 from sojourn.sandbox.enforcement import find_support
+from sojourn.sandbox.guarantees import list_guarantees
 from sojourn.text.formatting import format_bytes, pluralize
 
 State = Literal["ok", "warning", "problem"]
@@ -83,10 +84,14 @@ def _check_sqlite() -> DoctorCheck:
 
 def _check_sandbox() -> DoctorCheck:
     support = find_support()
+    lacking = [f"A program {one.what}: not enforced here." for one in list_guarantees(support) if not one.by]
     if support.is_complete:
-        return DoctorCheck("sandbox", "ok", f"commands are confined ({support.mechanism})")
+        version = f", Landlock {support.landlock}" if support.landlock else ""
+        return DoctorCheck(
+            "sandbox", "ok", " ".join([f"commands are confined ({support.mechanism}{version})", *lacking])
+        )
     hint = "Install bubblewrap, or a newer kernel; until then every command is asked about."
-    return DoctorCheck("sandbox", "warning", " ".join(support.missing), hint)
+    return DoctorCheck("sandbox", "warning", " ".join([*support.missing, *lacking]), hint)
 
 
 def _check_home(settings: Settings) -> DoctorCheck:

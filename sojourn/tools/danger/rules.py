@@ -34,6 +34,8 @@ REBUILDABLE = re.compile(  # what a build makes again: deleting it is no loss
 )
 _DELETES_TREE = "deletes folders with everything in them"
 _HIDDEN = "is written so that it cannot be checked"
+_RESERVED_WORDS = frozenset({"coproc", "{", "}", "then", "do", "done", "fi", "esac"})  # never a program
+_UNCLEAR = "is unclear, because a part of it is known only when it runs"
 _READS_SECRETS = "reads keys or passwords"
 _RUNS_OUTPUT = "runs what another command puts out"
 _SHORT_OPTIONS = re.compile(r"-[A-Za-z]{2,}")
@@ -103,6 +105,31 @@ def find_dangers(command: str) -> list[str]:
     except RecursionError:
         found[_HIDDEN] = None
     return list(found)
+
+
+def describe_command(command: str) -> list[str]:
+    """Lists what a question says about a command line. What could not be resolved is called unclear."""
+    found = find_dangers(command)
+    return found if not is_unclear(command) else [_UNCLEAR, *(one for one in found if one != _HIDDEN)]
+
+
+def is_unclear(command: str) -> bool:
+    """Whether a part of a command line is known only when it runs, or cannot be read at all."""
+    if len(command) > MAX_COMMAND_CHARS:
+        return True
+    waiting = [(parse_script(command), 0)]
+    while waiting:
+        script, depth = waiting.pop()
+        if script.unclear or depth > MAX_DEPTH or any(map(_has_unknown, script.commands)):
+            return True
+        for one in (started for known in script.commands for started in list_started_commands(known)):
+            waiting.append((parse_script(one) if isinstance(one, str) else Script([one]), depth + 1))
+    return False
+
+
+def _has_unknown(command: Command) -> bool:
+    texts = [*command.words, *command.assignments.values(), *(target for _, target in command.redirects)]
+    return any(UNKNOWN in one for one in texts) or bool(_RESERVED_WORDS.intersection(command.words[:1]))
 
 
 def find_code_dangers(code: str) -> list[str]:

@@ -5,6 +5,7 @@ import type { StoreStats } from "@/api/types";
 import { LastingApprovals } from "@/approvals/LastingApprovals";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { formatNumber, useI18n } from "@/i18n";
+import { SandboxReport } from "@/components/SandboxReport";
 import { PluginSwitches } from "@/plugins/PluginSwitches";
 import { SignedInBrowsers } from "@/settings/SignedInBrowsers";
 
@@ -78,6 +79,7 @@ export default function Settings() {
           )}
         </section>
       </div>
+      <SandboxReport />
       <LastingApprovals />
       <SignedInBrowsers />
       <PluginSwitches />
