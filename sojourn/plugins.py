@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sojourn.importers.hermes import plugin as hermes
     from sojourn.importers.opencode import plugin as opencode
     from sojourn.platforms.api_server import plugin as api_server
+    from sojourn.platforms.dingtalk import plugin as dingtalk
     from sojourn.platforms.discord import plugin as discord
     from sojourn.platforms.email import plugin as email_
     from sojourn.platforms.homeassistant import plugin as homeassistant
@@ -97,6 +98,7 @@ if TYPE_CHECKING:
         webhook,
         mattermost,
         homeassistant,
+        dingtalk,
         gateway,
         http_,
         dashboard,
@@ -196,6 +198,7 @@ BUILT_INS = (
         offers=("platforms",),
         extra="homeassistant",
     ),
+    BuiltIn(name="dingtalk", plugin=Lazy("sojourn.platforms.dingtalk:plugin"), offers=("platforms",), extra="dingtalk"),
     BuiltIn(
         name="gateway",
         plugin=Lazy("sojourn.gateway.plugin:plugin"),

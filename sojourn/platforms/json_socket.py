@@ -24,6 +24,9 @@ class JsonSocket:
     async def send(self, message: Mapping[str, Any]) -> None:
         await self._connection.send(json.dumps(message))
 
+    async def close(self) -> None:
+        await self._connection.close()
+
     async def receive(self) -> dict[str, Any]:
         """Returns the next object; other frames are ignored."""
         while True:

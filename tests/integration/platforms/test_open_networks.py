@@ -20,6 +20,7 @@ NEEDED = {
     "ntfy": {"topic": "garden"},
     "mattermost": {"url": "http://127.0.0.1:1", "token": "x"},
     "homeassistant": {"token": "x"},
+    "dingtalk": {"client_id": "ding1", "client_secret": "x"},
 }
 HOMES = {
     "matrix": "!garden:example.org",
@@ -28,6 +29,7 @@ HOMES = {
     "ntfy": "garden",
     "mattermost": "c" * 26,
     "homeassistant": "mobile_app_phone",
+    "dingtalk": "cidGarden==",
 }
 
 
