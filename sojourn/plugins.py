@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sojourn.platforms.dingtalk import plugin as dingtalk
     from sojourn.platforms.discord import plugin as discord
     from sojourn.platforms.email import plugin as email_
+    from sojourn.platforms.feishu import plugin as feishu
     from sojourn.platforms.homeassistant import plugin as homeassistant
     from sojourn.platforms.irc import plugin as irc
     from sojourn.platforms.local import plugin as local
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
         mattermost,
         homeassistant,
         dingtalk,
+        feishu,
         gateway,
         http_,
         dashboard,
@@ -199,6 +201,7 @@ BUILT_INS = (
         extra="homeassistant",
     ),
     BuiltIn(name="dingtalk", plugin=Lazy("sojourn.platforms.dingtalk:plugin"), offers=("platforms",), extra="dingtalk"),
+    BuiltIn(name="feishu", plugin=Lazy("sojourn.platforms.feishu:plugin"), offers=("platforms",), extra="feishu"),
     BuiltIn(
         name="gateway",
         plugin=Lazy("sojourn.gateway.plugin:plugin"),

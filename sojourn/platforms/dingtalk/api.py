@@ -11,6 +11,7 @@ import httpx2
 from sojourn.core.errors import KeyRefused, SendRefused, SojournError
 from sojourn.platforms.access_token import AccessToken, TokenExpired
 from sojourn.platforms.dingtalk import SECRET_VARIABLE, DingTalkSettings
+from sojourn.platforms.json_values import parse_body
 from sojourn.platforms.rest_client import RestClient
 from sojourn.platforms.result_codes import ResultCodes
 from sojourn.ports.platform import File
@@ -73,7 +74,7 @@ class DingTalkApi:
 
     async def post_to_session(self, webhook: str, body: Mapping[str, Any]) -> None:
         """Answers through the address that came with a message. SendRefused, PlatformDown."""
-        _CODES.check(_parse_json(await self._oapi.exchange("POST", webhook, json=body)))
+        _CODES.check(parse_body(await self._oapi.exchange("POST", webhook, json=body)))
 
     def is_session_webhook(self, url: str) -> bool:
         """Whether an address is one of DingTalk's own: nothing is posted elsewhere."""
@@ -88,13 +89,13 @@ class DingTalkApi:
             params = {"access_token": token, "type": kind}
             media = {"media": (file.name or "file", file.data, file.media_type)}
             return _CODES.check(
-                _parse_json(await self._oapi.exchange("POST", "/media/upload", params=params, files=media))
+                parse_body(await self._oapi.exchange("POST", "/media/upload", params=params, files=media))
             )
 
         return str((await self._token.use(request)).get("media_id", ""))
 
     def _read(self, reply: httpx2.Response) -> dict[str, Any]:
-        document = _parse_json(reply)
+        document = parse_body(reply)
         if reply.is_success and isinstance(document, dict):
             return document
         raise self._translate_error(reply, document if isinstance(document, dict) else {})
@@ -125,10 +126,3 @@ def _describe_scopes(document: Mapping[str, Any]) -> str:
     scopes = detail.get("requiredScopes") if isinstance(detail, dict) else None
     names = ", ".join(map(str, scopes)) if isinstance(scopes, list) else "qyapi_robot_sendmsg"
     return f"Give the app the right {names} in DingTalk's developer console."
-
-
-def _parse_json(reply: httpx2.Response) -> object:
-    try:
-        return reply.json()
-    except (ValueError, RecursionError):
-        return None

@@ -11,6 +11,7 @@ from typing import Any
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.dingtalk import NAME
+from sojourn.platforms.json_values import parse_object, read_object, read_objects, read_text
 from sojourn.ports.platform import Inbound
 
 _GROUP = re.compile(r"cid[\w+/=-]{4,120}")
@@ -43,23 +44,13 @@ class FileReference:
 
 def parse_frame(message: Mapping[str, Any]) -> StreamFrame:
     """Parses a frame; what is missing or of another type is empty."""
-    headers = message.get("headers")
-    headers = headers if isinstance(headers, dict) else {}
+    headers = read_object(message, "headers")
     return StreamFrame(
-        type=_text(message, "type"),
-        topic=_text(headers, "topic"),
-        id=_text(headers, "messageId"),
+        type=read_text(message, "type"),
+        topic=read_text(headers, "topic"),
+        id=read_text(headers, "messageId"),
         data=parse_object(message.get("data")),
     )
-
-
-def parse_object(value: object) -> dict[str, Any]:
-    """Parses a JSON object in a string; empty if it is none."""
-    try:
-        document = json.loads(value) if isinstance(value, str) else value
-    except (ValueError, RecursionError):
-        return {}
-    return document if isinstance(document, dict) else {}
 
 
 def place_from_chat(chat: str) -> Place:
@@ -74,9 +65,9 @@ def place_from_chat(chat: str) -> Place:
 
 def to_inbound(data: Mapping[str, Any]) -> Inbound | None:
     """Maps a message, its files left out; None if it is not one of a person."""
-    person, id = _text(data, "senderStaffId") or _text(data, "senderId"), _text(data, "msgId")
-    kind, at = _text(data, "conversationType"), data.get("createAt")
-    chat = {"1": person, "2": _text(data, "conversationId")}.get(kind, "")
+    person, id = read_text(data, "senderStaffId") or read_text(data, "senderId"), read_text(data, "msgId")
+    kind, at = read_text(data, "conversationType"), data.get("createAt")
+    chat = {"1": person, "2": read_text(data, "conversationId")}.get(kind, "")
     if not id or not person or not chat:
         return None
     try:
@@ -88,56 +79,54 @@ def to_inbound(data: Mapping[str, Any]) -> Inbound | None:
     return Inbound(
         id=id,
         place=place,
-        sender=Sender(id=person, name=_text(data, "senderNick")),
+        sender=Sender(id=person, name=read_text(data, "senderNick")),
         text=_read_text(data),
         at=at / 1000 if isinstance(at, int) and 0 < at < 10**14 else 0.0,
     )
 
 
 def _read_text(data: Mapping[str, Any]) -> str:
-    content = data.get("content")
-    content = content if isinstance(content, dict) else {}
-    match _text(data, "msgtype"):
+    content = read_object(data, "content")
+    match read_text(data, "msgtype"):
         case "text":
-            text = data.get("text")
-            return _text(text, "content").strip() if isinstance(text, dict) else ""
+            return read_text(read_object(data, "text"), "content").strip()
         case "audio":
-            return _text(content, "recognition")
+            return read_text(content, "recognition")
         case "richText":
-            return "".join(_text(one, "text") for one in _list(content, "richText")).strip()
+            return "".join(read_text(one, "text") for one in read_objects(content, "richText")).strip()
         case _:
             return ""
 
 
 def read_attachments(data: Mapping[str, Any]) -> list[FileReference]:
     """The files of a message. The words of a voice message are its text, so its sound is left out."""
-    content = data.get("content")
-    content = content if isinstance(content, dict) else {}
-    match _text(data, "msgtype"):
+    content = read_object(data, "content")
+    match read_text(data, "msgtype"):
         case "picture" | "video" | "file":
             parts = [content]
         case "richText":
-            parts = _list(content, "richText")
+            parts = read_objects(content, "richText")
         case _:
             parts = []
     return [
-        FileReference(code=code, name=_text(one, "fileName")) for one in parts if (code := _text(one, "downloadCode"))
+        FileReference(code=code, name=read_text(one, "fileName"))
+        for one in parts
+        if (code := read_text(one, "downloadCode"))
     ]
 
 
 def to_press(frame: StreamFrame, message_id: str) -> Inbound | None:
     """Maps a press of a button under one of our cards; its `value` is what `build_button` made."""
-    private = parse_object(frame.data.get("content")).get("cardPrivateData")
-    params = private.get("params") if isinstance(private, dict) else None
-    button = parse_object(params.get("value")) if isinstance(params, dict) else {}
-    person, value = _text(frame.data, "userId"), _text(button, "value")
+    private = read_object(parse_object(frame.data.get("content")), "cardPrivateData")
+    button = parse_object(read_object(private, "params").get("value"))
+    person, value = read_text(frame.data, "userId"), read_text(button, "value")
     if not frame.id or not person or not value:
         return None
     try:
-        place = place_from_chat(_text(button, "chat"))
+        place = place_from_chat(read_text(button, "chat"))
     except BadInput:
         return None
-    text = _text(button, "label") or value
+    text = read_text(button, "label") or value
     sender = Sender(id=person)
     return Inbound(id=f"press/{frame.id}", place=place, sender=sender, text=text, pressed=value, reply_to=message_id)
 
@@ -173,13 +162,3 @@ def to_markdown(text: str) -> str:
 
 def escape_markdown(text: str) -> str:
     return _MARKS.sub(r"\\\1", text)
-
-
-def _text(page: object, key: str) -> str:
-    value = page.get(key) if isinstance(page, dict) else None
-    return value if isinstance(value, str) else ""
-
-
-def _list(page: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    value = page.get(key)
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -21,6 +21,7 @@ NEEDED = {
     "mattermost": {"url": "http://127.0.0.1:1", "token": "x"},
     "homeassistant": {"token": "x"},
     "dingtalk": {"client_id": "ding1", "client_secret": "x"},
+    "feishu": {"app_id": "cli_1", "app_secret": "x"},
 }
 HOMES = {
     "matrix": "!garden:example.org",
@@ -30,6 +31,7 @@ HOMES = {
     "mattermost": "c" * 26,
     "homeassistant": "mobile_app_phone",
     "dingtalk": "cidGarden==",
+    "feishu": "oc_garden",
 }
 
 
