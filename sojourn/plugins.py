@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from sojourn.platforms.slack import plugin as slack
     from sojourn.platforms.telegram import plugin as telegram
     from sojourn.platforms.webhook import plugin as webhook
+    from sojourn.platforms.wecom import plugin as wecom
     from sojourn.ports.history import History
     from sojourn.ports.plugin import Part
     from sojourn.ports.service import Service
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
         homeassistant,
         dingtalk,
         feishu,
+        wecom,
         gateway,
         http_,
         dashboard,
@@ -202,6 +204,7 @@ BUILT_INS = (
     ),
     BuiltIn(name="dingtalk", plugin=Lazy("sojourn.platforms.dingtalk:plugin"), offers=("platforms",), extra="dingtalk"),
     BuiltIn(name="feishu", plugin=Lazy("sojourn.platforms.feishu:plugin"), offers=("platforms",), extra="feishu"),
+    BuiltIn(name="wecom", plugin=Lazy("sojourn.platforms.wecom:plugin"), offers=("platforms",), extra="wecom"),
     BuiltIn(
         name="gateway",
         plugin=Lazy("sojourn.gateway.plugin:plugin"),

@@ -21,7 +21,14 @@ class VendorDownloads:
     def __init__(self, label: str, hosts: Sequence[str], *, origin: str, max_bytes: int = _MAX_FILE_BYTES) -> None:
         self._label, self._hosts, self._max_bytes = label, tuple(hosts), max_bytes
         self._origin = _build_origin(httpx2.URL(origin))
-        self._http = httpx2.AsyncClient(timeout=httpx2.Timeout(30.0, connect=10.0), follow_redirects=False)
+        self._client: httpx2.AsyncClient | None = None
+
+    @property
+    def _http(self) -> httpx2.AsyncClient:
+        """Made on first use: loading the certificates is slow."""
+        if self._client is None:
+            self._client = httpx2.AsyncClient(timeout=httpx2.Timeout(30.0, connect=10.0), follow_redirects=False)
+        return self._client
 
     async def fetch(self, url: str, *, name: str = "", media_type: str = "") -> File:
         """Downloads a file. SendRefused if the address is another's, or the file is too large."""
@@ -65,7 +72,8 @@ class VendorDownloads:
         return bytes(data)
 
     async def close(self) -> None:
-        await self._http.aclose()
+        if self._client is not None:
+            await self._client.aclose()
 
 
 def _build_origin(address: httpx2.URL) -> tuple[str, str, int | None]:

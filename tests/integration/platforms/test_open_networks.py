@@ -22,6 +22,7 @@ NEEDED = {
     "homeassistant": {"token": "x"},
     "dingtalk": {"client_id": "ding1", "client_secret": "x"},
     "feishu": {"app_id": "cli_1", "app_secret": "x"},
+    "wecom": {"bot_id": "b", "secret": "x"},
 }
 HOMES = {
     "matrix": "!garden:example.org",
@@ -32,6 +33,7 @@ HOMES = {
     "homeassistant": "mobile_app_phone",
     "dingtalk": "cidGarden==",
     "feishu": "oc_garden",
+    "wecom": "group:wrGarden",
 }
 
 
