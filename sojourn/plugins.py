@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from sojourn.platforms.matrix import plugin as matrix
     from sojourn.platforms.mattermost import plugin as mattermost
     from sojourn.platforms.ntfy import plugin as ntfy
+    from sojourn.platforms.qqbot import plugin as qqbot
     from sojourn.platforms.slack import plugin as slack
     from sojourn.platforms.telegram import plugin as telegram
     from sojourn.platforms.webhook import plugin as webhook
@@ -103,6 +104,7 @@ if TYPE_CHECKING:
         dingtalk,
         feishu,
         wecom,
+        qqbot,
         gateway,
         http_,
         dashboard,
@@ -205,6 +207,7 @@ BUILT_INS = (
     BuiltIn(name="dingtalk", plugin=Lazy("sojourn.platforms.dingtalk:plugin"), offers=("platforms",), extra="dingtalk"),
     BuiltIn(name="feishu", plugin=Lazy("sojourn.platforms.feishu:plugin"), offers=("platforms",), extra="feishu"),
     BuiltIn(name="wecom", plugin=Lazy("sojourn.platforms.wecom:plugin"), offers=("platforms",), extra="wecom"),
+    BuiltIn(name="qqbot", plugin=Lazy("sojourn.platforms.qqbot:plugin"), offers=("platforms",), extra="qqbot"),
     BuiltIn(
         name="gateway",
         plugin=Lazy("sojourn.gateway.plugin:plugin"),

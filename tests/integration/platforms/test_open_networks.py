@@ -23,6 +23,7 @@ NEEDED = {
     "dingtalk": {"client_id": "ding1", "client_secret": "x"},
     "feishu": {"app_id": "cli_1", "app_secret": "x"},
     "wecom": {"bot_id": "b", "secret": "x"},
+    "qqbot": {"app_id": "1", "client_secret": "x"},
 }
 HOMES = {
     "matrix": "!garden:example.org",
@@ -34,6 +35,7 @@ HOMES = {
     "dingtalk": "cidGarden==",
     "feishu": "oc_garden",
     "wecom": "group:wrGarden",
+    "qqbot": "group:GARDEN",
 }
 
 
