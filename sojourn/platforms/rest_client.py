@@ -18,6 +18,8 @@ _KINDS: Mapping[int, Refusal] = {
     413: "too_long",
     429: "rate_limited",
 }
+# Adapters live for weeks: few idle connections, and not for long, so that many adapters need few descriptors.
+_LIMITS = httpx2.Limits(max_connections=20, max_keepalive_connections=5, keepalive_expiry=5.0)  # seconds
 
 
 class RestClient:
@@ -35,6 +37,7 @@ class RestClient:
             base_url=url.rstrip("/"),
             headers={"Authorization": f"Bearer {token}"} if token else None,
             timeout=httpx2.Timeout(30.0, connect=10.0),
+            limits=_LIMITS,
             verify=address.scheme == "https",  # loading the certificates is slow; skip it for http
         )
 

@@ -172,6 +172,17 @@ async def test_other_files_follow_their_caption(harness, adapter):
     assert (first.text, second.id, second.files[0].data) == ("read", sent.id, b"%PDF")
 
 
+async def test_of_twenty_edits_some_are_left_for_the_complete_text(harness, adapter):
+    sent = await adapter.send(adapter.home(ANN.id), "0 …")
+    for n in range(1, 40):
+        await adapter.edit(sent, f"{n} …")
+    [shown] = await harness.read_messages(sent.place)
+    assert shown.text == "17 …"
+    await adapter.edit(sent, "all of it")
+    [shown] = await harness.read_messages(sent.place)
+    assert shown.text == "all of it"
+
+
 async def test_a_sign_that_feishu_lacks_is_refused(harness, adapter):
     sent = await adapter.send(adapter.home(ANN.id), "x")
     for sign in ("🦔", "nosuch"):

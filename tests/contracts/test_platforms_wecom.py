@@ -39,7 +39,9 @@ class TestWecom(PlatformContract):
             await harness.write(chat, "tell me", ANN)
             heard = await ear.hear()
             sent = await adapter.send(heard.place, "half an ans …")
-            await adapter.edit(sent, "half an answer, and …")
+            for words in ("half an answer …", "half an answer, and …"):
+                await adapter.edit(sent, words)  # too soon: WeCom counts every change
+            assert [one.text for one in ours(await harness.read_messages(chat), harness)] == ["half an ans …"]
             await adapter.edit(sent, "half an answer, and the rest")
             [shown] = ours(await harness.read_messages(chat), harness)
             assert (shown.id, shown.text) == (sent.id, "half an answer, and the rest")
@@ -98,6 +100,16 @@ async def test_an_answer_to_a_forgotten_message_is_a_message_of_its_own(harness,
         heard = await ear.hear()
         harness.server.faults.append(Refused(846608))
         assert (await adapter.send(heard.place, "hi")).id.startswith("message/")
+
+
+async def test_a_growing_answer_is_changed_every_few_seconds(harness, adapter, monkeypatch):
+    monkeypatch.setattr(wecom_adapter, "_EDIT_SECONDS", 0.0)
+    async with listening(harness, adapter) as ear:
+        await harness.write(adapter.home(ANN.id), "hello", ANN)
+        sent = await adapter.send((await ear.hear()).place, "one …")
+        await adapter.edit(sent, "one, two …")
+    assert [one.text for one in await harness.read_messages(sent.place)] == ["one, two …"]
+    assert harness.server.streams == {sent.id: False}
 
 
 async def test_a_stream_that_is_too_old_is_left(harness, adapter, monkeypatch):

@@ -43,6 +43,9 @@ from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 _MESSAGE_EVENT, _PRESS_EVENT = "im.message.receive_v1", "card.action.trigger"
 _ROOT_SECONDS = 10 * 365 * 86_400.0  # a thread keeps its first message
 _MAX_FILES = 20  # of one message
+_MORE = "…"  # ends a text that is still growing
+_GROWING_EDITS = 17  # of the twenty that Feishu allows; the others are for the complete text
+_MAX_KEPT = 500  # messages whose edits are counted
 _SIGNS = {
     "👀": "GLANCE",
     "👍": "THUMBSUP",
@@ -72,6 +75,7 @@ class Feishu:
         self._api = FeishuApi(settings)
         self._roots = ReplyTickets(app.store, NAME, self.account)  # the first message of each thread
         self._bot = ""
+        self._edits: dict[str, int] = {}  # of messages
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with refusals_as_outage():
@@ -144,15 +148,21 @@ class Feishu:
         return Sent(place=place, id=f"{CARD_PREFIX}{sent.id}")
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
-        """Feishu allows twenty edits of a message; a card can be changed for two weeks."""
+        """Feishu allows twenty edits of a message, so a text that goes on growing is not shown more often."""
         check_length(text, self.info)
         path = f"{MESSAGES}/{_quote_id(sent)}"
         if sent.id.startswith(CARD_PREFIX):
             body = {"content": to_json(build_card(text, sent.place, (), plain=plain))}
             await self._api.call("PATCH", path, json=body)
-        else:
+        elif self._count_edit(sent.id) <= _GROWING_EDITS or not text.endswith(_MORE):
             kind, content = build_text(text, plain=plain)
             await self._api.call("PUT", path, json={"msg_type": kind, "content": to_json(content)})
+
+    def _count_edit(self, id: str) -> int:
+        count = self._edits[id] = self._edits.pop(id, 0) + 1
+        if len(self._edits) > _MAX_KEPT:
+            del self._edits[next(iter(self._edits))]
+        return count
 
     async def react(self, sent: Sent, sign: str) -> None:
         name = _SIGNS.get(sign.removesuffix("\ufe0f"), sign.strip(":"))

@@ -41,6 +41,7 @@ _MEDIA_HOSTS = ("work.weixin.qq.com", "weixin.qq.com", "qpic.cn", "myqcloud.com"
 _STREAM_PREFIX = "stream/"
 _MORE = "…"  # ends a text that is still growing
 _STREAM_SECONDS = 300.0  # WeCom ends a stream after six to ten minutes
+_EDIT_SECONDS = 3.0  # between two changes: WeCom takes thirty messages a minute in a chat
 _PRESS_SECONDS = 4.5  # WeCom lets a card be replaced within 5 seconds after a press
 _CHUNK_BYTES = 512 * 1024
 _MAX_CHUNKS = 100  # of one file
@@ -75,6 +76,7 @@ class Wecom:
         self._open_lock = asyncio.Lock()
         self._tickets: dict[str, ReplyContext] = {}  # of the newest message in each place
         self._streams: dict[str, ReplyContext] = {}  # by the id of the stream
+        self._edited_at: dict[str, float] = {}  # streams
         self._presses: dict[str, ReplyContext] = {}  # by the id of the card's task
 
     async def _connect(self) -> WecomConnection:
@@ -149,7 +151,10 @@ class Wecom:
         await context.connection.request("aibot_respond_msg", body, reply_to=context.request)
         if is_growing:
             _keep(self._streams, id, context)
+            self._edited_at = {one: at for one, at in self._edited_at.items() if one in self._streams}
+            self._edited_at[id] = time.monotonic()
         else:
+            self._edited_at.pop(id, None)
             self._streams.pop(id, None)
 
     async def _push(self, place: Place, kind: str, content: Mapping[str, Any]) -> Sent:
@@ -173,8 +178,11 @@ class Wecom:
         stream = self._streams.get(sent.id)
         if stream is None or not stream.is_usable(_STREAM_SECONDS):
             self._streams.pop(sent.id, None)
+            self._edited_at.pop(sent.id, None)
             raise SendRefused("WeCom changes an answer only while it is growing.", kind="forbidden")
-        await self._write_stream(stream, sent.id, content, is_growing=text.endswith(_MORE))
+        is_growing = text.endswith(_MORE)
+        if not is_growing or time.monotonic() - self._edited_at.get(sent.id, 0.0) >= _EDIT_SECONDS:
+            await self._write_stream(stream, sent.id, content, is_growing=is_growing)
 
     async def ask(
         self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
