@@ -46,22 +46,9 @@ _MAX_FILES = 20  # of one message
 _MORE = "…"  # ends a text that is still growing
 _GROWING_EDITS = 17  # of the twenty that Feishu allows; the others are for the complete text
 _MAX_KEPT = 500  # messages whose edits are counted
-_SIGNS = {
-    "👀": "GLANCE",
-    "👍": "THUMBSUP",
-    "👎": "ThumbsDown",
-    "✅": "CheckMark",
-    "❌": "CrossMark",
-    "🎉": "PARTY",
-    "🙏": "THANKS",
-    "🤔": "THINKING",
-    "⏳": "OneSecond",
-    "❤": "HEART",
-    "🔥": "Fire",
-    "👌": "OK",
-    "👏": "APPLAUSE",
-    "✍": "Typing",
-}
+_SIGN_NAMES = ["GLANCE", "THUMBSUP", "ThumbsDown", "CheckMark", "CrossMark", "PARTY", "THANKS", "THINKING", "OneSecond"]
+_SIGN_NAMES += ["HEART", "Fire", "OK", "APPLAUSE", "Typing"]
+_SIGNS = dict(zip("👀👍👎✅❌🎉🙏🤔⏳❤🔥👌👏✍", _SIGN_NAMES, strict=True))
 
 
 class Feishu:

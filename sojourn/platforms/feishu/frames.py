@@ -29,12 +29,7 @@ class FeishuFrame:
     new_log: str = ""
 
     def encode(self) -> bytes:
-        fields: list[Field] = [
-            (_SEQUENCE, self.sequence),
-            (_LOG, self.log),
-            (_SERVICE, self.service),
-            (_METHOD, self.method),
-        ]
+        fields: list[Field] = [*enumerate((self.sequence, self.log, self.service, self.method), start=_SEQUENCE)]
         fields += [(_HEADER, write_fields([(1, k.encode()), (2, v.encode())])) for k, v in self.headers.items()]
         texts = ((_ENCODING, self.encoding), (_TYPE, self.type))
         fields += [(number, text.encode()) for number, text in texts if text]
