@@ -102,6 +102,14 @@ async def test_an_answer_to_a_forgotten_message_is_a_message_of_its_own(harness,
         assert (await adapter.send(heard.place, "hi")).id.startswith("message/")
 
 
+@pytest.mark.parametrize("plain", [True, False])
+async def test_nobody_is_called_by_what_a_model_writes(harness, adapter, plain):
+    await adapter.send(adapter.home(f"group:{GROUP}"), "<@all> <@ann> look", plain=plain)
+    [shown] = await harness.read_messages(adapter.home(f"group:{GROUP}"))
+    assert "<@" not in shown.text
+    assert shown.text.endswith("look")
+
+
 async def test_a_growing_answer_is_changed_every_few_seconds(harness, adapter, monkeypatch):
     monkeypatch.setattr(wecom_adapter, "_EDIT_SECONDS", 0.0)
     async with listening(harness, adapter) as ear:

@@ -29,6 +29,7 @@ from sojourn.platforms.wecom.messages import (
     decrypt_file,
     escape_markdown,
     guess_media_type,
+    hide_mentions,
     parse_chat,
     read_media,
     to_inbound,
@@ -222,6 +223,7 @@ class Wecom:
         return media
 
     def _to_content(self, text: str, plain: bool) -> str:
+        text = hide_mentions(text)
         content = escape_markdown(text) if plain else text
         check_length(content, self.info)
         return content

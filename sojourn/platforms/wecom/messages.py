@@ -132,6 +132,11 @@ def build_settled_card(text: str, task: str) -> dict[str, Any]:
     }
 
 
+def hide_mentions(text: str) -> str:
+    """Keeps a text from calling people: WeCom reads <@name> in Markdown."""
+    return text.replace("<@", "<\u200b@")
+
+
 def escape_markdown(text: str) -> str:
     return _MARKS.sub(r"\\\1", text)
 
