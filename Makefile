@@ -1,6 +1,6 @@
 # Everything a person or CI does here. `make` alone lists it; ARGS reaches pytest: make unit ARGS="-k search"
 .DEFAULT_GOAL := help
-.PHONY: help run test unit integration contracts e2e docs web browser screenshots soak coverage bench check fmt shape venv lock clean
+.PHONY: help run test unit integration contracts e2e docs web browser screenshots soak matrix coverage bench check fmt shape venv lock clean
 
 BIN := .venv/bin
 # Two workers fit the smallest machine we promise; whole files stay together, so their servers start once.
@@ -53,6 +53,9 @@ screenshots: web ## pictures of every page, into docs/img
 
 soak: venv ## the full chaos and kill bars; takes long
 	$(PYTEST) -m soak --timeout 0 tests $(ARGS)
+
+matrix: venv ## the vendors' own clients on our test servers, each in an environment of its own that is fetched
+	$(PYTEST) -m matrix tests/witnesses $(ARGS)
 
 # Child processes are measured too: coverage starts with them (`patch` in pyproject.toml).
 coverage: venv ## branch coverage of sojourn/ by every test but the browser's and the soak; takes long

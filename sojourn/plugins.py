@@ -36,18 +36,22 @@ if TYPE_CHECKING:
     from sojourn.importers.hermes import plugin as hermes
     from sojourn.importers.opencode import plugin as opencode
     from sojourn.platforms.api_server import plugin as api_server
+    from sojourn.platforms.dingtalk import plugin as dingtalk
     from sojourn.platforms.discord import plugin as discord
     from sojourn.platforms.email import plugin as email_
+    from sojourn.platforms.feishu import plugin as feishu
     from sojourn.platforms.homeassistant import plugin as homeassistant
     from sojourn.platforms.irc import plugin as irc
     from sojourn.platforms.local import plugin as local
     from sojourn.platforms.matrix import plugin as matrix
     from sojourn.platforms.mattermost import plugin as mattermost
     from sojourn.platforms.ntfy import plugin as ntfy
+    from sojourn.platforms.qqbot import plugin as qqbot
     from sojourn.platforms.signal import plugin as signal_
     from sojourn.platforms.slack import plugin as slack
     from sojourn.platforms.telegram import plugin as telegram
     from sojourn.platforms.webhook import plugin as webhook
+    from sojourn.platforms.wecom import plugin as wecom
     from sojourn.platforms.xmpp import plugin as xmpp
     from sojourn.ports.history import History
     from sojourn.ports.plugin import Part
@@ -101,6 +105,10 @@ if TYPE_CHECKING:
         homeassistant,
         xmpp,
         signal_,
+        dingtalk,
+        feishu,
+        wecom,
+        qqbot,
         gateway,
         http_,
         dashboard,
@@ -202,6 +210,10 @@ BUILT_INS = (
     ),
     BuiltIn(name="xmpp", plugin=Lazy("sojourn.platforms.xmpp:plugin"), offers=("platforms",), extra="xmpp"),
     BuiltIn(name="signal", plugin=Lazy("sojourn.platforms.signal:plugin"), offers=("platforms",), extra="signal"),
+    BuiltIn(name="dingtalk", plugin=Lazy("sojourn.platforms.dingtalk:plugin"), offers=("platforms",), extra="dingtalk"),
+    BuiltIn(name="feishu", plugin=Lazy("sojourn.platforms.feishu:plugin"), offers=("platforms",), extra="feishu"),
+    BuiltIn(name="wecom", plugin=Lazy("sojourn.platforms.wecom:plugin"), offers=("platforms",), extra="wecom"),
+    BuiltIn(name="qqbot", plugin=Lazy("sojourn.platforms.qqbot:plugin"), offers=("platforms",), extra="qqbot"),
     BuiltIn(
         name="gateway",
         plugin=Lazy("sojourn.gateway.plugin:plugin"),

@@ -53,7 +53,7 @@ class ApprovalPrompts:
         self._pending: dict[str, PendingPrompt] = {}
         adapter = context.find_adapter(to)
         has_owner = by.principal == OWNER or to.place.kind != "dm"  # a guest alone could not press a button
-        can_ask = adapter is not None and isinstance(adapter, CanAsk) and self._message.adapter is not None
+        can_ask = adapter is not None and isinstance(adapter, CanAsk)
         self._info = adapter.info if adapter is not None and can_ask and has_owner else None
 
     async def ask(self, key: str, detail: Mapping[str, Json], *, handoff: str = "") -> tuple[QuestionView, Drafts]:
@@ -104,7 +104,11 @@ class ApprovalPrompts:
                 row = await self._message.find(prompt.key)
                 row = await self._message.wait_until_sent(row) if row is not None else None
                 if row is not None and row.state == "sent":
-                    await self._message.edit(row, f"{prompt.text}\n{settled_text(detail)[:_RESULT_CHARS]}")
+                    if self._message.adapter is None:  # the buttons stay: a new message says how it ended, once
+                        text = settled_text(detail)[:_RESULT_CHARS]
+                        await self._context.enqueue_text(self._to, f"{prompt.key}/settled", text)
+                    else:
+                        await self._message.edit(row, f"{prompt.text}\n{settled_text(detail)[:_RESULT_CHARS]}")
                     await self._message.finish(row)
 
     async def close(self) -> None:

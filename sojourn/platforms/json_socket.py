@@ -24,11 +24,14 @@ class JsonSocket:
     async def send(self, message: Mapping[str, Any]) -> None:
         await self._connection.send(json.dumps(message))
 
+    async def close(self) -> None:
+        await self._connection.close()
+
     async def receive(self) -> dict[str, Any]:
         """Returns the next object; other frames are ignored."""
         while True:
             frame = await self._connection.recv()
-            with suppress(ValueError):
+            with suppress(ValueError, RecursionError):
                 message = json.loads(frame)
                 if isinstance(message, dict):
                     return message
@@ -36,9 +39,18 @@ class JsonSocket:
 
 @asynccontextmanager
 async def open_socket(label: str, url: str) -> AsyncGenerator[JsonSocket, None]:
-    """Opens a WebSocket; `url` starts with http or https. PlatformDown when it cannot be opened, or is lost."""
+    """Opens a WebSocket; `url` starts with http or https, or ws or wss. PlatformDown when it cannot be opened, or is
+    lost."""
+    async with open_connection(label, url) as connection:
+        yield JsonSocket(connection)
+
+
+@asynccontextmanager
+async def open_connection(label: str, url: str) -> AsyncGenerator[ClientConnection, None]:
+    """Opens a WebSocket for frames of any kind, as `open_socket` does."""
+    address = "ws" + url.removeprefix("http") if url.startswith("http") else url
     try:
-        async with connect("ws" + url.removeprefix("http"), max_size=_MAX_MESSAGE_BYTES, close_timeout=1) as connection:
-            yield JsonSocket(connection)
+        async with connect(address, max_size=_MAX_MESSAGE_BYTES, close_timeout=1) as connection:
+            yield connection
     except (WebSocketException, OSError, TimeoutError) as error:
         raise PlatformDown(f"The connection to {label} is down: {str(error) or type(error).__name__}.") from error

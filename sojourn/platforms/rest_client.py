@@ -18,6 +18,8 @@ _KINDS: Mapping[int, Refusal] = {
     413: "too_long",
     429: "rate_limited",
 }
+# Adapters live for weeks: few idle connections, and not for long, so that many adapters need few descriptors.
+_LIMITS = httpx2.Limits(max_connections=20, max_keepalive_connections=5, keepalive_expiry=5.0)  # seconds
 
 
 class RestClient:
@@ -35,17 +37,22 @@ class RestClient:
             base_url=url.rstrip("/"),
             headers={"Authorization": f"Bearer {token}"} if token else None,
             timeout=httpx2.Timeout(30.0, connect=10.0),
+            limits=_LIMITS,
             verify=address.scheme == "https",  # loading the certificates is slow; skip it for http
         )
 
-    async def request(self, method: str, path: str, **options: Any) -> httpx2.Response:
-        """KeyRefused, SendRefused, PlatformDown."""
+    async def exchange(self, method: str, path: str, **options: Any) -> httpx2.Response:
+        """Returns the response whatever its status, for networks that say in the body what happened. PlatformDown."""
         try:
-            reply = await self._http.request(method, path, **options)
+            return await self._http.request(method, path, **options)
         except (httpx2.TransportError, httpx2.StreamError) as error:
             raise self.to_platform_down(error) from error
+
+    async def request(self, method: str, path: str, **options: Any) -> httpx2.Response:
+        """KeyRefused, SendRefused, PlatformDown."""
+        reply = await self.exchange(method, path, **options)
         if not reply.is_success:
-            raise self._to_error(reply)
+            raise self.to_error(reply)
         return reply
 
     @asynccontextmanager
@@ -55,7 +62,7 @@ class RestClient:
             async with self._http.stream("GET", path, **options) as reply:
                 if not reply.is_success:
                     await reply.aread()
-                    raise self.to_key_refused() if reply.status_code == 403 else self._to_error(reply)
+                    raise self.to_key_refused() if reply.status_code == 403 else self.to_error(reply)
                 yield reply
         except (httpx2.TransportError, httpx2.StreamError) as error:
             raise self.to_platform_down(error) from error
@@ -66,7 +73,7 @@ class RestClient:
     def to_key_refused(self) -> KeyRefused:
         return KeyRefused(f"{self._label} refuses the credential.", hint=f"Correct {self._key}.")
 
-    def _to_error(self, reply: httpx2.Response) -> SojournError:
+    def to_error(self, reply: httpx2.Response) -> SojournError:
         status = reply.status_code
         if status == 401:
             return self.to_key_refused()

@@ -123,7 +123,7 @@ class CanEdit(Protocol):
 
 @runtime_checkable
 class CanAsk(Protocol):
-    """Shows buttons. Such an adapter can also `edit`, to show a question as answered."""
+    """Shows buttons. Where the adapter can also `edit`, an edit removes them; else they stay: `has_lasting_buttons`."""
 
     async def ask(
         self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
@@ -145,3 +145,8 @@ class CanReact(Protocol):
 @runtime_checkable
 class CanSendFiles(Protocol):
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent: ...
+
+
+def has_lasting_buttons(adapter: object) -> bool:
+    """Whether its buttons cannot be removed: a new message says how a question ended, and a later press is refused."""
+    return isinstance(adapter, CanAsk) and not isinstance(adapter, CanEdit)

@@ -244,14 +244,8 @@ class PlainPlatform:
         pass
 
 
-class FakePlatform(PlainPlatform):
-    """An account on a network that can do everything."""
-
-    async def create_handoff_thread(self, parent: Place, name: str) -> Place:
-        return self.network.open_thread(parent, name)
-
-    async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
-        self.network.rewrite(sent, text)
+class ButtonPlatform(PlainPlatform):
+    """An account on a network whose buttons cannot be removed."""
 
     async def ask(
         self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
@@ -259,6 +253,16 @@ class FakePlatform(PlainPlatform):
         if len(text) > self.max_chars:
             raise SendRefused(f"{len(text)} characters are too many.", kind="too_long")
         return Sent(place=place, id=(await self.network.accept(place, text, plain=plain, buttons=buttons)).id)
+
+
+class FakePlatform(ButtonPlatform):
+    """An account on a network that can do everything."""
+
+    async def create_handoff_thread(self, parent: Place, name: str) -> Place:
+        return self.network.open_thread(parent, name)
+
+    async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
+        self.network.rewrite(sent, text)
 
     async def typing(self, place: Place) -> None:
         self.network.typed.append(place)

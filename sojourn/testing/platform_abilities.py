@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sojourn.core.places import Place, build_session_key
 from sojourn.ports.platform import (
     Button,
@@ -13,6 +15,7 @@ from sojourn.ports.platform import (
     CanType,
     PlatformAdapter,
     Sent,
+    has_lasting_buttons,
 )
 from sojourn.testing.platform_harness import PICTURE, HasButtons, PlatformHarness
 from sojourn.testing.platform_steps import ability, hear_one, listening, ours
@@ -75,11 +78,30 @@ class PlatformAbilitiesContract:
     ) -> None:
         ability(adapter, CanAsk)
         assert isinstance(adapter, CanAsk)
-        assert isinstance(adapter, CanEdit), "who asks can also show that it was answered"
+        if has_lasting_buttons(adapter):
+            pytest.skip(f"the buttons of {adapter.info.name} stay; a new message says how a question ended")
+        assert isinstance(adapter, CanEdit)
         sent = await adapter.ask(chat, "May I?", BUTTONS, plain=True)
         await adapter.edit(sent, "May I? → Yes")
         [shown] = ours(await harness.read_messages(chat), harness)
         assert (shown.text, shown.buttons) == ("May I? → Yes", ())
+
+    async def test_buttons_that_stay_can_be_pressed_again(
+        self, harness: PlatformHarness, adapter: PlatformAdapter, chat: Place
+    ) -> None:
+        """The gateway refuses the second press, so it has to hear of it, as a message of its own."""
+        if not has_lasting_buttons(adapter):
+            pytest.skip(f"{adapter.info.name} has no buttons that stay")
+        assert isinstance(adapter, CanAsk)
+        await adapter.ask(chat, "May I?", BUTTONS)
+        [shown] = ours(await harness.read_messages(chat), harness)
+        async with listening(harness, adapter) as ear:
+            assert isinstance(harness, HasButtons)
+            await harness.press(chat, shown, BUTTONS[0], harness.people[0])
+            await harness.press(chat, shown, BUTTONS[0], harness.people[0])
+            first, second = await ear.hear(), await ear.hear()
+        assert first.id != second.id
+        assert (first.pressed, second.pressed) == (BUTTONS[0].value, BUTTONS[0].value)
 
     async def test_shows_that_it_is_typing(
         self, harness: PlatformHarness, adapter: PlatformAdapter, chat: Place

@@ -13,7 +13,7 @@ from sojourn.platforms.local import Local
 from sojourn.platforms.rooms import Rooms
 from sojourn.ports.app import AppContext
 from sojourn.ports.platform import Button, File, PlatformAdapter
-from sojourn.testing.fake_platform import ANN, BEN, KEY, FakeNetwork, FakePlatform, PlainPlatform
+from sojourn.testing.fake_platform import ANN, BEN, KEY, ButtonPlatform, FakeNetwork, FakePlatform, PlainPlatform
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_harness import PostedMessage
 
@@ -70,6 +70,14 @@ class TestPlain(PlatformContract):
     @pytest.fixture
     async def harness(self):
         return FakeHarness(PlainPlatform)
+
+
+class TestButtons(PlatformContract):
+    """Buttons that stay are an ability of their own."""
+
+    @pytest.fixture
+    async def harness(self):
+        return FakeHarness(ButtonPlatform)
 
 
 class LocalHarness:

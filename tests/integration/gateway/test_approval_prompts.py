@@ -7,7 +7,7 @@ from sojourn.gateway.approval_prompts import NOT_OWNER, SETTLED
 from sojourn.ports.service import Caller
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Question, Reply
-from sojourn.testing.fake_platform import BEN, FakePlatform, PlainPlatform
+from sojourn.testing.fake_platform import BEN, ButtonPlatform, FakePlatform, PlainPlatform
 from sojourn.testing.platform_harness import PostedMessage
 from sojourn.testing.scripted_runtime import Ask, PauseGate, SayText
 from tests.integration.gateway.worlds import World, world
@@ -217,3 +217,22 @@ async def test_without_buttons_the_question_is_words(home, store):
         assert "Answer with: once, session, deny." in (await at.texts("42", 1))[0]
         at.network.say("42", "once")
         assert (await at.texts("42", 2))[1] == "once"
+
+
+async def test_where_buttons_stay_a_new_message_says_how_it_ended_and_a_second_press_is_refused(home, store):
+    async with world(home, store) as at:
+        at.runtime.on("clean up", Ask(ASKED), SayText("done"))
+        await at.start(ButtonPlatform(at.network))
+        at.network.say("42", "clean up")
+        shown = await asked(at)
+        at.network.press(shown, "Allow once")
+        await at.texts("42", 4)
+        at.network.press(shown, "Deny")
+        at.network.press(shown, "Deny")
+        texts = await at.texts("42", 5)
+        await at.quiet()
+        assert sorted(texts[1:]) == sorted(["→ Allow once (Ann)", "once", "done", SETTLED])
+        assert len(at.network.texts("42")) == 5
+        [question] = [one for one in at.network.read_messages("42") if one.buttons]
+        assert question.text.startswith("❓ May I delete it?")
+        assert len(at.runtime.seen) == 1

@@ -22,6 +22,10 @@ NEEDED = {
     "homeassistant": {"token": "x"},
     "xmpp": {"jid": "sojourn@example.org", "password": "p"},
     "signal": {"account": "+4915100000001"},
+    "dingtalk": {"client_id": "ding1", "client_secret": "x"},
+    "feishu": {"app_id": "cli_1", "app_secret": "x"},
+    "wecom": {"bot_id": "b", "secret": "x"},
+    "qqbot": {"app_id": "1", "client_secret": "x"},
 }
 HOMES = {
     "matrix": "!garden:example.org",
@@ -32,6 +36,10 @@ HOMES = {
     "homeassistant": "mobile_app_phone",
     "xmpp": "ann@example.org",
     "signal": "+4915100000002",
+    "dingtalk": "cidGarden==",
+    "feishu": "oc_garden",
+    "wecom": "group:wrGarden",
+    "qqbot": "group:GARDEN",
 }
 
 

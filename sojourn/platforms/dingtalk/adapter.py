@@ -1,0 +1,223 @@
+"""DingTalk adapter: private chats and groups over Stream mode.
+
+Answers go through the Open API; where the app lacks that right, through the session webhook of the last message, as
+long as it lives. With the template of an AI card, messages are cards: they can be edited and have buttons.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Any
+
+from sojourn.core.errors import SendRefused
+from sojourn.core.places import Place
+from sojourn.platforms.dingtalk import NAME, DingTalkSettings
+from sojourn.platforms.dingtalk.api import CARD_TOPIC, MESSAGE_TOPIC, DingTalkApi
+from sojourn.platforms.dingtalk.messages import (
+    StreamFrame,
+    build_message,
+    build_session_message,
+    build_title,
+    escape_markdown,
+    parse_frame,
+    place_from_chat,
+    read_attachments,
+    to_inbound,
+    to_markdown,
+    to_press,
+)
+from sojourn.platforms.downloads import VendorDownloads
+from sojourn.platforms.json_socket import JsonSocket, open_socket
+from sojourn.platforms.refusals import check_length, refusals_as_outage
+from sojourn.platforms.reply_tickets import ReplyTickets
+from sojourn.ports.app import PluginContext
+from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
+
+_MEDIA_HOSTS = ("dingtalk.com", "aliyuncs.com", "alicdn.com")
+_MAX_PARAM_BYTES = 15_000  # of the parameters of a message
+_MAX_FILES = 20  # of one message
+_CARD_PREFIX = "card/"
+
+
+class DingTalk:
+    """One robot of one company."""
+
+    info = PlatformInfo(name=NAME, label="DingTalk", max_chars=14_000, counting="bytes")
+
+    def __init__(self, app: PluginContext) -> None:
+        self._settings: DingTalkSettings = app.configured(NAME)
+        self.account = self._settings.client_id
+        self._robot = self._settings.robot_code or self._settings.client_id
+        self._api = DingTalkApi(self._settings)
+        self._downloads = VendorDownloads("DingTalk", _MEDIA_HOSTS, origin=self._settings.oapi_url)
+        self._sessions = ReplyTickets(app.store, NAME, self.account)
+
+    async def listen(self) -> AsyncGenerator[Inbound, None]:
+        async with refusals_as_outage(), AsyncExitStack() as stack:
+            socket = await self._open(stack)
+            while True:
+                frame = parse_frame(await socket.receive())
+                if frame.type == "SYSTEM" and frame.topic == "disconnect":  # the server is about to close it
+                    old, socket = socket, await self._open(stack)
+                    await old.close()
+                    continue
+                if (inbound := await self._to_inbound(frame)) is not None:
+                    yield inbound
+                await socket.send(_build_reply(frame))
+
+    async def _open(self, stack: AsyncExitStack) -> JsonSocket:
+        return await stack.enter_async_context(open_socket("DingTalk", await self._api.open_stream()))
+
+    async def _to_inbound(self, frame: StreamFrame) -> Inbound | None:
+        if frame.type != "CALLBACK" or frame.topic not in (MESSAGE_TOPIC, CARD_TOPIC):
+            return None
+        if frame.topic == CARD_TOPIC:
+            return to_press(frame, f"{_CARD_PREFIX}{frame.data.get('outTrackId')}")
+        inbound = to_inbound(frame.data)
+        if inbound is None:
+            return None
+        files, problems = await self._fetch_files(frame.data)
+        text = "\n".join(filter(None, (inbound.text, *problems)))
+        if not text and not files:
+            return None
+        await self._save_session(inbound.place, frame.data)
+        return replace(inbound, text=text, files=tuple(files))
+
+    async def _save_session(self, place: Place, data: Mapping[str, Any]) -> None:
+        webhook, until = data.get("sessionWebhook"), data.get("sessionWebhookExpiredTime")
+        if isinstance(webhook, str) and isinstance(until, int) and self._api.is_session_webhook(webhook):
+            await self._sessions.save(place, webhook, expires_at=min(until, 10**14) / 1000)
+
+    async def _fetch_files(self, data: Mapping[str, Any]) -> tuple[list[File], list[str]]:
+        """The files of a message, and a line for each that could not be downloaded."""
+        files, problems = list[File](), list[str]()
+        for one in read_attachments(data)[:_MAX_FILES]:
+            body = {"robotCode": self._robot, "downloadCode": one.code}
+            try:
+                page = await self._api.call("POST", "/v1.0/robot/messageFiles/download", body)
+                files.append(await self._downloads.fetch(str(page.get("downloadUrl", "")), name=one.name))
+            except SendRefused as error:
+                problems.append(f"[A file could not be downloaded: {error}]")
+        return files, problems
+
+    async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
+        check_length(text, self.info)
+        session = await self._sessions.find(place)
+        try:
+            if place.chat.startswith("$"):
+                hint = "They are not of your company: it can answer them for some time after they wrote, not first."
+                raise SendRefused("DingTalk lets the robot only answer this person.", kind="forbidden", hint=hint)
+            return await self._post(place, *build_message(text, plain=plain))
+        except SendRefused as error:
+            if error.kind != "forbidden" or session is None:
+                raise
+        await self._api.post_to_session(session.value, build_session_message(text, plain=plain))
+        return Sent(place=place, id=f"session/{uuid.uuid4().hex}")  # DingTalk gives none
+
+    async def _post(self, place: Place, kind: str, params: Mapping[str, str]) -> Sent:
+        """Sends a message through the Open API."""
+        param = json.dumps(params, ensure_ascii=False)
+        if len(param.encode()) > _MAX_PARAM_BYTES:
+            raise SendRefused("The message is too long for DingTalk.", kind="too_long")
+        body: dict[str, Any] = {"robotCode": self._robot, "msgKey": kind, "msgParam": param}
+        if place.kind == "group":
+            page = await self._api.call(
+                "POST", "/v1.0/robot/groupMessages/send", body | {"openConversationId": place.chat}
+            )
+        else:
+            page = await self._api.call("POST", "/v1.0/robot/oToMessages/batchSend", body | {"userIds": [place.chat]})
+            if page.get("invalidStaffIdList"):
+                raise SendRefused(f"DingTalk does not know the person {place.chat}.", kind="not_found")
+            if page.get("flowControlledStaffIdList"):
+                raise SendRefused("DingTalk wants fewer messages to this person.", kind="rate_limited")
+        if not page.get("processQueryKey"):
+            raise SendRefused("DingTalk answers without a result.", kind="unknown")
+        return Sent(place=place, id=str(page["processQueryKey"]))
+
+    async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
+        media = await self._api.upload(file)
+        if file.media_type.startswith("image/"):  # in Markdown, as a picture alone has no caption
+            text = f"![]({media})" + (f"\n\n{to_markdown(caption)}" if caption else "")
+            return await self._post(place, "sampleMarkdown", {"title": build_title(caption or file.name), "text": text})
+        if caption:
+            await self._post(place, *build_message(caption, plain=False))
+        suffix = file.name.rpartition(".")[2] if "." in file.name else "bin"
+        return await self._post(
+            place, "sampleFile", {"mediaId": media, "fileName": file.name or "file", "fileType": suffix}
+        )
+
+    def home(self, chat: str) -> Place:
+        return place_from_chat(chat.strip())
+
+    async def close(self) -> None:
+        await self._api.close()
+        await self._downloads.close()
+
+
+class DingTalkCards(DingTalk):
+    """The same, with the template of an AI card whose variables are `content` and `buttons`."""
+
+    async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
+        """A card, which can be edited; plain text is no card, so that it is shown as it is."""
+        if plain or place.chat.startswith("$"):
+            return await super().send(place, text, plain=plain)
+        return await self.ask(place, text, ())
+
+    async def ask(
+        self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
+    ) -> Sent:
+        check_length(text, self.info)
+        id, is_group = uuid.uuid4().hex, place.kind == "group"
+        space, model = ("IM_GROUP", "imGroup") if is_group else ("IM_ROBOT", "imRobot")
+        deliver = {"robotCode": self._robot} if is_group else {"spaceType": space, "robotCode": self._robot}
+        body = {
+            "cardTemplateId": self._settings.card_template,
+            "outTrackId": id,
+            "callbackType": "STREAM",
+            "cardData": {"cardParamMap": _build_card(text, place, buttons, plain=plain)},
+            "openSpaceId": f"dtv1.card//{space}.{place.chat}",
+            f"{model}OpenSpaceModel": {"supportForward": False},
+            f"{model}OpenDeliverModel": deliver,
+        }
+        await self._api.call("POST", "/v1.0/card/instances/createAndDeliver", body)
+        return Sent(place=place, id=f"{_CARD_PREFIX}{id}")
+
+    async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
+        check_length(text, self.info)
+        if not sent.id.startswith(_CARD_PREFIX):
+            raise SendRefused("DingTalk can change only its cards.", kind="forbidden")
+        body = {
+            "outTrackId": sent.id.removeprefix(_CARD_PREFIX),
+            "cardData": {"cardParamMap": _build_card(text, sent.place, (), plain=plain)},
+            "cardUpdateOptions": {"updateCardDataByKey": True},
+        }
+        await self._api.call("PUT", "/v1.0/card/instances", body)
+
+
+def _build_card(text: str, place: Place, buttons: Sequence[Button], *, plain: bool) -> dict[str, str]:
+    """The variables of a card. A button brings back its place: the callback does not name it."""
+    values = [{"value": one.value, "label": one.label, "chat": place.chat} for one in buttons]
+    shown = [{"text": one["label"], "value": json.dumps(one, ensure_ascii=False)} for one in values]
+    content = to_markdown(escape_markdown(text) if plain else text)
+    return {"content": content, "buttons": json.dumps(shown, ensure_ascii=False)}
+
+
+def _build_reply(frame: StreamFrame) -> dict[str, Any]:
+    match frame.type, frame.topic:
+        case "SYSTEM", _:
+            return frame.to_reply(frame.data)
+        case "EVENT", _:
+            return frame.to_reply({"status": "SUCCESS", "message": ""})
+        case "CALLBACK", topic if topic in (MESSAGE_TOPIC, CARD_TOPIC):
+            return frame.to_reply({"response": None})
+        case _:
+            return frame.to_reply({"response": None}, 404)
+
+
+def make(app: PluginContext) -> DingTalk:
+    settings: DingTalkSettings = app.configured(NAME)
+    return (DingTalkCards if settings.card_template else DingTalk)(app)

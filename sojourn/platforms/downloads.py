@@ -1,0 +1,80 @@
+"""Downloads of files whose address stands in a message: from the vendor's hosts only, without any credential."""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Sequence
+
+import httpx2
+
+from sojourn.core.errors import PlatformDown, SendRefused
+from sojourn.ports.platform import File
+
+_MAX_FILE_BYTES = 50 * 1024 * 1024
+_MAX_REDIRECTS = 3  # hops
+_UNKNOWN_TYPE = "application/octet-stream"
+
+
+class VendorDownloads:
+    """Downloads over https from `hosts` and the hosts below them, and from `origin`, the address of the API itself."""
+
+    def __init__(self, label: str, hosts: Sequence[str], *, origin: str, max_bytes: int = _MAX_FILE_BYTES) -> None:
+        self._label, self._hosts, self._max_bytes = label, tuple(hosts), max_bytes
+        self._origin = _build_origin(httpx2.URL(origin))
+        self._client: httpx2.AsyncClient | None = None
+
+    @property
+    def _http(self) -> httpx2.AsyncClient:
+        """Made on first use: loading the certificates is slow."""
+        if self._client is None:
+            self._client = httpx2.AsyncClient(timeout=httpx2.Timeout(30.0, connect=10.0), follow_redirects=False)
+        return self._client
+
+    async def fetch(self, url: str, *, name: str = "", media_type: str = "") -> File:
+        """Downloads a file. SendRefused if the address is another's, or the file is too large."""
+        data, served_type = await self.fetch_bytes(url)
+        guessed = mimetypes.guess_type(name)[0]
+        return File(name=name or "file", media_type=media_type or guessed or served_type, data=data)
+
+    async def fetch_bytes(self, url: str) -> tuple[bytes, str]:
+        """The bytes and their media type. SendRefused, PlatformDown."""
+        try:
+            for _ in range(_MAX_REDIRECTS + 1):
+                async with self._http.stream("GET", self._check(url)) as reply:
+                    if reply.is_redirect:
+                        url = str(reply.url.join(reply.headers.get("location", "")))
+                        continue
+                    if not reply.is_success:
+                        raise SendRefused(f"{self._label} says: {reply.status_code}.", kind="not_found")
+                    served_type = reply.headers.get("content-type", "").partition(";")[0].strip()
+                    return await self._read(reply), served_type or _UNKNOWN_TYPE
+        except (httpx2.TransportError, httpx2.StreamError, httpx2.DecodingError) as error:
+            raise PlatformDown(f"{self._label} does not send a file: {type(error).__name__}.") from error
+        raise SendRefused("The address leads from one place to another.", kind="forbidden")
+
+    def _check(self, url: str) -> httpx2.URL:
+        try:
+            address = httpx2.URL(url)
+        except (httpx2.InvalidURL, TypeError, ValueError) as error:
+            raise SendRefused("The file has no readable address.", kind="bad_format") from error
+        is_vendor = any(address.host == host or address.host.endswith(f".{host}") for host in self._hosts)
+        is_plain = address.port is None and not address.userinfo
+        if _build_origin(address) == self._origin or (address.scheme == "https" and is_vendor and is_plain):
+            return address
+        raise SendRefused(f"The file is not on a server of {self._label}.", kind="forbidden")
+
+    async def _read(self, reply: httpx2.Response) -> bytes:
+        data = bytearray()
+        async for piece in reply.aiter_bytes():
+            data += piece
+            if len(data) > self._max_bytes:
+                raise SendRefused(f"The file has more than {self._max_bytes // 1024 // 1024} MB.", kind="too_long")
+        return bytes(data)
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+
+
+def _build_origin(address: httpx2.URL) -> tuple[str, str, int | None]:
+    return address.scheme, address.host, address.port

@@ -1,0 +1,30 @@
+"""The QQ plugin: an official bot over its WebSocket, without a public address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sojourn.core.settings import Secret
+from sojourn.ports.plugin import Plugin
+
+NAME = "qqbot"
+SECRET_VARIABLE = "SOJOURN_QQBOT_CLIENT_SECRET"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QqbotSettings:
+    """From [plugins.qqbot] and SOJOURN_QQBOT_…"""
+
+    app_id: str
+    client_secret: Secret
+    markdown: bool = False  # QQ has allowed the bot Markdown and buttons
+    base_url: str = "https://api.sgroup.qq.com"  # sandbox: https://sandbox.api.sgroup.qq.com
+    token_url: str = "https://bots.qq.com"
+
+
+plugin = Plugin(
+    name=NAME,
+    summary="Talk to a bot in QQ.",
+    platforms={NAME: "sojourn.platforms.qqbot.adapter:make"},
+    settings=QqbotSettings,
+)

@@ -1,0 +1,30 @@
+"""The WeCom plugin: an AI bot over its WebSocket, without a public address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sojourn.core.settings import Secret
+from sojourn.ports.plugin import Plugin
+
+NAME = "wecom"
+SECRET_VARIABLE = "SOJOURN_WECOM_SECRET"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WecomSettings:
+    """From [plugins.wecom] and SOJOURN_WECOM_…"""
+
+    bot_id: str
+    secret: Secret
+    name: str = ""  # the bot's name, which begins what people write to it in groups
+    ws_url: str = "wss://openws.work.weixin.qq.com"
+
+
+# The self-built app with encrypted callbacks is to be a platform of its own here, `wecom_app`.
+plugin = Plugin(
+    name=NAME,
+    summary="Talk to an AI bot in WeCom.",
+    platforms={NAME: "sojourn.platforms.wecom.adapter:Wecom"},
+    settings=WecomSettings,
+)

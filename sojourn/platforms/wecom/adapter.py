@@ -1,0 +1,249 @@
+"""WeCom adapter: private chats and groups with an AI bot, over one WebSocket.
+
+The answer to a message is a stream, which grows until it is finished; whatever else is said is a message of its own.
+WeCom allows one connection for each bot, and neither repeats nor keeps what nobody received.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import time
+import uuid
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
+from sojourn.core.places import Place, build_session_key
+from sojourn.platforms.downloads import VendorDownloads
+from sojourn.platforms.json_values import read_object, read_text
+from sojourn.platforms.refusals import check_length
+from sojourn.platforms.wecom import NAME, WecomSettings
+from sojourn.platforms.wecom.connection import WecomConnection
+from sojourn.platforms.wecom.messages import (
+    CARD_PREFIX,
+    build_card,
+    build_settled_card,
+    decrypt_file,
+    escape_markdown,
+    guess_media_type,
+    hide_mentions,
+    parse_chat,
+    read_media,
+    to_inbound,
+    to_press,
+)
+from sojourn.ports.app import PluginContext
+from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
+
+_MEDIA_HOSTS = ("work.weixin.qq.com", "weixin.qq.com", "qpic.cn", "myqcloud.com")
+_STREAM_PREFIX = "stream/"
+_MORE = "…"  # ends a text that is still growing
+_STREAM_SECONDS = 300.0  # WeCom ends a stream after six to ten minutes
+_EDIT_SECONDS = 3.0  # between two changes: WeCom takes thirty messages a minute in a chat
+_PRESS_SECONDS = 4.5  # WeCom lets a card be replaced within 5 seconds after a press
+_CHUNK_BYTES = 512 * 1024
+_MAX_CHUNKS = 100  # of one file
+_MAX_FILES = 20  # of one message
+_MAX_KEPT = 500  # tickets, streams and presses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyContext:
+    """What an answer belongs to: the callback's id, the connection it came on, and when."""
+
+    request: str
+    connection: WecomConnection
+    at: float
+
+    def is_usable(self, seconds: float) -> bool:
+        return self.connection.is_open and time.monotonic() - self.at < seconds
+
+
+class Wecom:
+    """One AI bot."""
+
+    info = PlatformInfo(name=NAME, label="WeCom", max_chars=20_480, counting="bytes")
+
+    def __init__(self, app: PluginContext) -> None:
+        self._settings: WecomSettings = app.configured(NAME)
+        self.account = self._settings.bot_id
+        address = self._settings.ws_url
+        origin = f"http{address.removeprefix('ws')}" if address.startswith("ws") else address
+        self._downloads = VendorDownloads("WeCom", _MEDIA_HOSTS, origin=origin)
+        self._connection: WecomConnection | None = None
+        self._open_lock = asyncio.Lock()
+        self._tickets: dict[str, ReplyContext] = {}  # of the newest message in each place
+        self._streams: dict[str, ReplyContext] = {}  # by the id of the stream
+        self._edited_at: dict[str, float] = {}  # streams
+        self._presses: dict[str, ReplyContext] = {}  # by the id of the card's task
+
+    async def _connect(self) -> WecomConnection:
+        """The open connection; a new one if there is none."""
+        async with self._open_lock:
+            if self._connection is None or not self._connection.is_open:
+                if self._connection is not None:
+                    await self._connection.close()
+                self._connection = await WecomConnection.open(self._settings)
+            return self._connection
+
+    async def listen(self) -> AsyncGenerator[Inbound, None]:
+        connection = await self._connect()
+        try:
+            while (frame := await connection.callbacks.get()) is not None:
+                if (inbound := await self._to_inbound(connection, frame)) is not None:
+                    yield inbound
+        finally:
+            await connection.close()
+        if connection.is_replaced:
+            hint = "Stop the other one, then start this gateway again: WeCom allows one connection for each bot."
+            raise KeyRefused("Another program has taken over this bot.", hint=hint)
+        raise PlatformDown("The connection to WeCom was lost.")
+
+    async def _to_inbound(self, connection: WecomConnection, frame: Mapping[str, Any]) -> Inbound | None:
+        body, request = read_object(frame, "body"), read_text(read_object(frame, "headers"), "req_id")
+        context = ReplyContext(request=request, connection=connection, at=time.monotonic())
+        if frame.get("cmd") == "aibot_event_callback" and (press := to_press(body)) is not None:
+            _keep(self._presses, press[1], context)
+            return press[0]
+        inbound = to_inbound(body, self._settings.name) if frame.get("cmd") == "aibot_msg_callback" else None
+        if inbound is None:
+            return None
+        files, problems = await self._fetch_files(body)
+        text = "\n".join(filter(None, (inbound.text, *problems)))
+        if not text and not files:
+            return None
+        if request:
+            _keep(self._tickets, build_session_key(inbound.place), context)
+        return replace(inbound, text=text, files=tuple(files))
+
+    async def _fetch_files(self, body: Mapping[str, Any]) -> tuple[list[File], list[str]]:
+        """The files of a message, and a line for each that could not be downloaded."""
+        files, problems = list[File](), list[str]()
+        for one in read_media(body)[:_MAX_FILES]:
+            try:
+                data, _ = await self._downloads.fetch_bytes(one.url)
+                data = decrypt_file(data, one.key) if one.key else data
+                files.append(File(name="file", media_type=guess_media_type(data), data=data))
+            except (SendRefused, PlatformDown) as error:
+                problems.append(f"[A file could not be downloaded: {error}]")
+        return files, problems
+
+    async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
+        """Answers the newest message with a stream. It is left open if the text ends in an ellipsis, for edits."""
+        content = self._to_content(text, plain)
+        ticket = self._tickets.pop(build_session_key(place), None)
+        if ticket is not None and ticket.is_usable(_STREAM_SECONDS):
+            sent = Sent(place=place, id=f"{_STREAM_PREFIX}{uuid.uuid4().hex}")
+            try:
+                await self._write_stream(ticket, sent.id, content, is_growing=text.endswith(_MORE))
+            except SendRefused as error:
+                if error.kind != "forbidden":
+                    raise
+            else:
+                return sent
+        return await self._push(place, "markdown", {"content": content})
+
+    async def _write_stream(self, context: ReplyContext, id: str, content: str, *, is_growing: bool) -> None:
+        stream = {"id": id.removeprefix(_STREAM_PREFIX), "finish": not is_growing, "content": content}
+        body = {"msgtype": "stream", "stream": stream}
+        await context.connection.request("aibot_respond_msg", body, reply_to=context.request)
+        if is_growing:
+            _keep(self._streams, id, context)
+            self._edited_at = {one: at for one, at in self._edited_at.items() if one in self._streams}
+            self._edited_at[id] = time.monotonic()
+        else:
+            self._edited_at.pop(id, None)
+            self._streams.pop(id, None)
+
+    async def _push(self, place: Place, kind: str, content: Mapping[str, Any]) -> Sent:
+        """Sends a message that is not an answer."""
+        chat_type = 2 if place.kind == "group" else 1
+        body = {"chatid": place.chat, "chat_type": chat_type, "msgtype": kind, kind: content}
+        await (await self._connect()).request("aibot_send_msg", body)
+        return Sent(place=place, id=f"message/{uuid.uuid4().hex}")  # WeCom gives none
+
+    async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
+        """Changes an answer that is still growing, or a card within seconds after one of its buttons was pressed."""
+        content = self._to_content(text, plain)
+        if sent.id.startswith(CARD_PREFIX):
+            task = sent.id.removeprefix(CARD_PREFIX)
+            press = self._presses.pop(task, None)
+            if press is None or not press.is_usable(_PRESS_SECONDS):
+                raise SendRefused("WeCom replaces a card only just after a press.", kind="forbidden")
+            body = {"response_type": "update_template_card", "template_card": build_settled_card(text, task)}
+            await press.connection.request("aibot_respond_update_msg", body, reply_to=press.request)
+            return
+        stream = self._streams.get(sent.id)
+        if stream is None or not stream.is_usable(_STREAM_SECONDS):
+            self._streams.pop(sent.id, None)
+            self._edited_at.pop(sent.id, None)
+            raise SendRefused("WeCom changes an answer only while it is growing.", kind="forbidden")
+        is_growing = text.endswith(_MORE)
+        if not is_growing or time.monotonic() - self._edited_at.get(sent.id, 0.0) >= _EDIT_SECONDS:
+            await self._write_stream(stream, sent.id, content, is_growing=is_growing)
+
+    async def ask(
+        self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
+    ) -> Sent:
+        """A card shows no Markdown."""
+        check_length(text, self.info)
+        task = uuid.uuid4().hex
+        await self._push(place, "template_card", build_card(text, task, place, buttons))
+        return Sent(place=place, id=f"{CARD_PREFIX}{task}")
+
+    async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
+        """A file has no caption there, so the caption is a message before it."""
+        media = await self._upload(file)
+        if caption:
+            await self._push(place, "markdown", {"content": self._to_content(caption, False)})
+        return await self._push(place, _media_kind(file), {"media_id": media})
+
+    async def _upload(self, file: File) -> str:
+        connection, data = await self._connect(), file.data
+        chunks = [data[at : at + _CHUNK_BYTES] for at in range(0, len(data), _CHUNK_BYTES)] or [b""]
+        if len(chunks) > _MAX_CHUNKS:
+            raise SendRefused("The file is too large for WeCom.", kind="too_long")
+        about = {
+            "type": _media_kind(file),
+            "filename": file.name or "file",
+            "total_size": len(data),
+            "total_chunks": len(chunks),
+            "md5": hashlib.md5(data, usedforsecurity=False).hexdigest(),
+        }
+        upload = read_text(await connection.request("aibot_upload_media_init", about), "upload_id")
+        for n, chunk in enumerate(chunks):
+            part = {"upload_id": upload, "chunk_index": n, "base64_data": base64.b64encode(chunk).decode()}
+            await connection.request("aibot_upload_media_chunk", part)
+        media = read_text(await connection.request("aibot_upload_media_finish", {"upload_id": upload}), "media_id")
+        if not media:
+            raise SendRefused("WeCom did not accept the file.", kind="unknown")
+        return media
+
+    def _to_content(self, text: str, plain: bool) -> str:
+        text = hide_mentions(text)
+        content = escape_markdown(text) if plain else text
+        check_length(content, self.info)
+        return content
+
+    def home(self, chat: str) -> Place:
+        return parse_chat(chat.strip())
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await self._connection.close()
+        await self._downloads.close()
+
+
+def _media_kind(file: File) -> str:
+    return "image" if file.media_type in ("image/png", "image/jpeg") else "file"
+
+
+def _keep(kept: dict[str, ReplyContext], key: str, context: ReplyContext) -> None:
+    """Stores a context as the newest; the oldest are dropped."""
+    kept.pop(key, None)
+    kept[key] = context
+    while len(kept) > _MAX_KEPT:
+        del kept[next(iter(kept))]

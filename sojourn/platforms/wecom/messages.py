@@ -1,0 +1,161 @@
+"""Maps WeCom's callbacks to places and inbound messages, and questions to its cards; decrypts its files."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from sojourn.core.errors import BadInput, SendRefused
+from sojourn.core.places import Place, Sender
+from sojourn.platforms.json_values import parse_object, read_object, read_objects, read_text, to_json
+from sojourn.platforms.wecom import NAME
+from sojourn.ports.platform import Button, Inbound
+
+CARD_PREFIX = "card/"
+_GROUP_PREFIX = "group:"
+_ID = re.compile(r"[\w@.-]{1,128}")
+_MARKS = re.compile(r"([\\`*_\[\]<>()#~|])")
+_MAX_BUTTONS = 6  # of a card
+_MAX_PADDING_BYTES = 32
+_SIGNATURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"%PDF": "application/pdf"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MediaLink:
+    """A file of a message: its address and the key that decrypts it."""
+
+    url: str
+    key: str
+
+
+def build_place(chat: str, *, is_group: bool) -> Place:
+    """BadInput."""
+    if not _ID.fullmatch(chat) or ".." in chat:
+        hint = "Give a person's user id, or group: and the chat id of a group."
+        raise BadInput(f"{chat[:80]!r} is not a chat of WeCom.", hint=hint)
+    return Place(platform=NAME, chat=chat, kind="group" if is_group else "dm")
+
+
+def parse_chat(words: str) -> Place:
+    """The place that `group:` and a chat id, or a user id, name. BadInput."""
+    return build_place(words.removeprefix(_GROUP_PREFIX), is_group=words.startswith(_GROUP_PREFIX))
+
+
+def read_place(body: Mapping[str, Any]) -> Place | None:
+    """The place of a callback; None if it names none."""
+    person, is_group = read_text(read_object(body, "from"), "userid"), body.get("chattype") == "group"
+    try:
+        build_place(person, is_group=False)
+        return build_place(read_text(body, "chatid") if is_group else person, is_group=is_group)
+    except BadInput:
+        return None
+
+
+def to_inbound(body: Mapping[str, Any], name: str) -> Inbound | None:
+    """Maps a message, its files left out. `name` is the bot's, which is left out of the text."""
+    place, id, at = read_place(body), read_text(body, "msgid"), body.get("create_time")
+    if place is None or not id or len(id) > 200:
+        return None
+    text = "\n".join(filter(None, (_read_words(one) for one in _list_parts(body)))).strip()
+    if place.kind == "group" and name and re.match(rf"@{re.escape(name)}(\s|$)", text):
+        text = text[len(name) + 1 :].strip()
+    return Inbound(
+        id=id,
+        place=place,
+        sender=Sender(id=read_text(read_object(body, "from"), "userid")),
+        text=text,
+        at=float(at) if isinstance(at, int) and 0 < at < 10**11 else 0.0,
+    )
+
+
+def _list_parts(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [*read_objects(read_object(body, "mixed"), "msg_item")] if body.get("msgtype") == "mixed" else [body]
+
+
+def _read_words(part: Mapping[str, Any]) -> str:
+    kind = read_text(part, "msgtype")
+    return read_text(read_object(part, kind), "content") if kind in ("text", "voice") else ""
+
+
+def read_media(body: Mapping[str, Any]) -> list[MediaLink]:
+    pages = [read_object(part, read_text(part, "msgtype")) for part in _list_parts(body)]
+    return [MediaLink(url=url, key=read_text(one, "aeskey")) for one in pages if (url := read_text(one, "url"))]
+
+
+def to_press(body: Mapping[str, Any]) -> tuple[Inbound, str] | None:
+    """Maps a press of a button, and gives the id of its card's task; the key is what `build_card` made."""
+    event = read_object(body, "event")
+    card = read_object(event, "template_card_event")
+    button, task = parse_object(card.get("event_key")), read_text(card, "task_id")
+    id, value = read_text(body, "msgid"), read_text(button, "value")
+    if event.get("eventtype") != "template_card_event" or not id or not value or not task or read_place(body) is None:
+        return None
+    try:
+        place = parse_chat(read_text(button, "chat"))
+    except BadInput:
+        return None
+    sender = Sender(id=read_text(read_object(body, "from"), "userid"))
+    text, reply_to = read_text(button, "label") or value, f"{CARD_PREFIX}{task}"
+    press = Inbound(id=f"press/{id}", place=place, sender=sender, text=text, pressed=value, reply_to=reply_to)
+    return press, task
+
+
+def build_card(text: str, task: str, place: Place, buttons: Sequence[Button]) -> dict[str, Any]:
+    """A card with buttons, which bring back their place. SendRefused."""
+    if len(buttons) > _MAX_BUTTONS:
+        raise SendRefused(f"WeCom shows at most {_MAX_BUTTONS} buttons.", kind="bad_format")
+    chat = f"{_GROUP_PREFIX if place.kind == 'group' else ''}{place.chat}"
+    keys = [to_json({"value": one.value, "label": one.label, "chat": chat}) for one in buttons]
+    return {
+        "card_type": "button_interaction",
+        "main_title": {"title": "Sojourn"},
+        "sub_title_text": text,
+        "button_list": [{"text": one.label, "style": 1, "key": key} for one, key in zip(buttons, keys, strict=True)],
+        "task_id": task,
+    }
+
+
+def build_settled_card(text: str, task: str) -> dict[str, Any]:
+    """The card that replaces one with buttons."""
+    return {
+        "card_type": "text_notice",
+        "main_title": {"title": "Sojourn"},
+        "sub_title_text": text,
+        "card_action": {"type": 1, "url": "https://work.weixin.qq.com"},  # WeCom wants one
+        "task_id": task,
+    }
+
+
+def hide_mentions(text: str) -> str:
+    """Keeps a text from calling people: WeCom reads <@name> in Markdown."""
+    return text.replace("<@", "<\u200b@")
+
+
+def escape_markdown(text: str) -> str:
+    return _MARKS.sub(r"\\\1", text)
+
+
+def decrypt_file(data: bytes, key: str) -> bytes:
+    """Decrypts a file: AES-256-CBC, its padding to 32 bytes. SendRefused."""
+    try:
+        secret = base64.b64decode(key + "=" * (-len(key) % 4), validate=True)
+        decryptor = Cipher(algorithms.AES256(secret), modes.CBC(secret[:16])).decryptor()
+        plain = decryptor.update(data) + decryptor.finalize()
+    except (ValueError, binascii.Error) as error:
+        raise SendRefused("The file cannot be decrypted.", kind="bad_format") from error
+    padding = plain[-1] if plain else 0
+    if not 1 <= padding <= _MAX_PADDING_BYTES or plain[-padding:] != bytes([padding]) * padding:
+        raise SendRefused("The file cannot be decrypted.", kind="bad_format")
+    return plain[:-padding]
+
+
+def guess_media_type(data: bytes) -> str:
+    """The media type by the first bytes: WeCom names none."""
+    found = (kind for signature, kind in _SIGNATURES.items() if data.startswith(signature))
+    return next(found, "application/octet-stream")

@@ -1,0 +1,123 @@
+"""The vendors' own clients on our test servers: witnesses that these servers speak the real protocols.
+
+Each runs as a separate process in an environment of its own (scripts/witness), never beside our packages.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sojourn.platforms.feishu.frames import FeishuFrame, build_ping, decode_frame
+from tests.servers import dingtalk, feishu, wecom
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+pytestmark = pytest.mark.matrix
+
+
+def environment(name: str) -> Path:
+    """Python of a vendor's environment. Loud where it cannot be made: a witness that is absent proves nothing."""
+    subprocess.run([ROOT / "scripts" / "witness", name], check=True, cwd=ROOT)
+    return ROOT / f".venv-{name}" / "bin" / "python"
+
+
+@asynccontextmanager
+async def witness(name: str, program: str, *words: str, **variables: str) -> AsyncIterator[Any]:
+    """Gives a function that reads the next line the program prints."""
+    python = await asyncio.to_thread(environment, name)
+    process = await asyncio.create_subprocess_exec(
+        python,
+        HERE / program,
+        *words,
+        stdout=subprocess.PIPE,
+        stderr=sys.stderr,
+        env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "NO_PROXY": "127.0.0.1", **variables},
+    )
+
+    async def read() -> Any:
+        assert process.stdout is not None
+        while True:  # the clients print logs as well
+            line = await asyncio.wait_for(process.stdout.readline(), 30)
+            assert line, "the witness has ended"
+            if line.startswith(b"{"):
+                return json.loads(line)
+
+    try:
+        yield read
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def test_dingtalks_client_opens_hears_and_acknowledges():
+    async with dingtalk.dingtalk_rig() as harness:
+        server = harness.server
+        words = (dingtalk.CLIENT, dingtalk.SECRET)
+        async with witness("dingtalk", "dingtalk_client.py", *words, DINGTALK_OPENAPI_ENDPOINT=server.url) as read:
+            await asyncio.wait_for(server.until_linked(), 30)
+            assert server.opened[0]["subscriptions"] == [{"type": "CALLBACK", "topic": dingtalk.MESSAGE_TOPIC}]
+            await server.push("SYSTEM", "ping", {"opaque": "o1"}, id="p1")
+            id = await server.say(server.message(dingtalk.GROUP, dingtalk.ANN, "good morning"))
+            told = await read()
+            await asyncio.wait_for(server.changed.until(lambda: not server.waiting), 10)
+    assert (told["id"], told["text"].strip(), told["by"]) == (id, "good morning", dingtalk.ANN.id)
+    assert (told["chat"], told["kind"]) == (dingtalk.GROUP, "2")
+    answers = {one["headers"]["messageId"]: one for one in server.answers}
+    assert (answers["p1"]["code"], json.loads(answers["p1"]["data"])) == (200, {"opaque": "o1"})
+    assert [one["code"] for key, one in answers.items() if key != "p1"] == [200]
+
+
+async def test_feishus_client_connects_joins_parts_pings_and_acknowledges():
+    async with feishu.feishu_rig() as harness:
+        server = harness.server
+        async with witness("feishu", "feishu_client.py", feishu.APP, feishu.SECRET, server.url) as read:
+            await asyncio.wait_for(server.until_linked(), 60)
+            place = harness.connect().home(feishu.GROUP)
+            id = await server.say(server.message(place, feishu.ANN, "good morning"), parts=2)
+            told = await read()
+            await asyncio.wait_for(server.changed.until(lambda: bool(server.replies)), 10)
+    assert (told["id"], told["by"], told["chat"]) == (id, feishu.ANN.id, feishu.GROUP)
+    assert told["text"] == "@_user_1 good morning"
+    assert (server.pings[0].headers, server.pings[0].service) == ({"type": "ping"}, 77)
+    assert server.pings[0].encode() == build_ping(77).encode()
+    [reply] = server.replies
+    assert json.loads(reply.payload)["code"] == 200
+    assert reply.headers["biz_rt"].isdecimal()
+
+
+def test_feishus_protobuf_reads_and_writes_our_frames():
+    python = environment("feishu")
+    headers = {"type": "event", "message_id": "m", "biz_rt": "3"}
+    ours = FeishuFrame(method=1, service=77, sequence=5, log=2**64 - 1, headers=headers, payload='{"ö":1}'.encode())
+    for frame in (ours, build_ping(77)):
+        done = subprocess.run(
+            [python, HERE / "feishu_frames.py", frame.encode().hex()], check=True, capture_output=True, text=True
+        )
+        told = json.loads(done.stdout)
+        assert told["numbers"] == [frame.sequence, frame.log, frame.service, frame.method]
+        assert (told["headers"], told["payload"]) == (dict(frame.headers), frame.payload.decode())
+        assert decode_frame(bytes.fromhex(told["written"])) == frame
+
+
+async def test_wecoms_client_subscribes_hears_streams_and_pushes():
+    async with wecom.wecom_rig() as harness:
+        server = harness.server
+        url = f"ws{server.url.removeprefix('http')}"
+        async with witness("wecom", "wecom_client.py", wecom.BOT, wecom.SECRET, url) as read:
+            await asyncio.wait_for(server.until_linked(), 30)
+            place = harness.connect().home(wecom.ANN.id)
+            id = await harness.write(place, "good morning", wecom.ANN)
+            assert await read() == {"id": id, "text": "good morning", "by": wecom.ANN.id}
+            assert await read() == {"done": True}
+            posts = await harness.read_messages(place)
+    assert server.frames[0]["body"] == {"bot_id": wecom.BOT, "secret": wecom.SECRET}
+    assert [one.text for one in posts] == ["**whole**", "later"]
+    assert server.streams == {"stream/s1": True}
