@@ -22,6 +22,13 @@ class EmailSettings:
     ]
     imap_host: Annotated[str, Prompt("IMAP server", "Your provider's help names it, for example imap.example.org.")]
     smtp_host: Annotated[str, Prompt("SMTP server", "Your provider's help names it, for example smtp.example.org.")]
+    verified_by: Annotated[
+        str,
+        Prompt(
+            "Mail server that checks senders",
+            "The first word of Authentication-Results in a mail that you received there, for example mx.example.org.",
+        ),
+    ]  # other mail is ignored
     user: str = ""  # if it is not the address
     name: str = "Sojourn"  # as people see it in From
     folder: str = "INBOX"
@@ -29,7 +36,6 @@ class EmailSettings:
     imap_security: str = "ssl"
     smtp_port: int = 465
     smtp_security: str = "ssl"
-    verified_by: str = ""  # the server whose Authentication-Results are trusted; other mail is ignored
     poll_seconds: float = 30.0  # between two checks, if the server does not support IDLE
 
     def __post_init__(self) -> None:

@@ -15,7 +15,13 @@ from sojourn.ports.platform import PlatformAdapter
 LIBRARIES = {"matrix": "nio", "email": "imap_tools", "xmpp": "slixmpp"}
 NEEDED = {
     "matrix": {"homeserver": "http://127.0.0.1:1", "user": "@sojourn:example.org", "access_token": "syt_x"},
-    "email": {"address": "a@example.org", "password": "p", "imap_host": "127.0.0.1", "smtp_host": "127.0.0.1"},
+    "email": {
+        "address": "a@example.org",
+        "password": "p",
+        "imap_host": "127.0.0.1",
+        "smtp_host": "127.0.0.1",
+        "verified_by": "mx",
+    },
     "irc": {"server": "127.0.0.1"},
     "ntfy": {"topic": "garden"},
     "mattermost": {"url": "http://127.0.0.1:1", "token": "x"},
