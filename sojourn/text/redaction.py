@@ -13,7 +13,8 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from sojourn.text.lazy_pattern import LazyPattern
-from sojourn.text.secret_patterns import KEY_PATTERNS, OTHER_PATTERNS, SecretPattern
+from sojourn.text.secret_patterns import KEY_PATTERNS, OTHER_PATTERNS
+from sojourn.text.secret_syntax import SecretPattern
 
 Redactor = Callable[[str], str]
 

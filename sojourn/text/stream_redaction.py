@@ -20,7 +20,7 @@ from sojourn.text.redaction import (
     remove_overlaps,
     select_patterns,
 )
-from sojourn.text.secret_patterns import ALONE
+from sojourn.text.secret_syntax import ALONE
 
 # The longest match of any pattern: no more is ever held back. Reached by hostile text and broken private keys only.
 MAX_HELD_CHARS = 65_536

@@ -11,7 +11,8 @@ from email.headerregistry import AddressHeader
 from sojourn.platforms.email.auth_results import AuthResults, parse_auth_results
 
 _MAX_HEADER_CHARS, _MAX_FROM_CHARS = 10_000, 2_000
-_QUOTED_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)', re.DOTALL)
+# A quoted text or a comment; its last quote or bracket is a group, which is missing where it never ends.
+_QUOTED_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*+(")?|\((?:[^()\\]|\\.)*+(\))?', re.DOTALL)
 _LOWER = {ord(one): one.lower() for one in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}  # no other letters: K (Kelvin) is no k
 
 
@@ -19,7 +20,8 @@ def parse_from(headers: Sequence[str]) -> tuple[str, str] | None:
     """The address and the name in `From`. None if there is not exactly one header with exactly one address."""
     if len(headers) != 1 or len(headers[0]) > _MAX_FROM_CHARS:
         return None
-    if _QUOTED_OR_COMMENT.sub("", headers[0]).count("@") != 1:  # a second address, however it is disguised
+    rest = _QUOTED_OR_COMMENT.sub(lambda hit: "" if hit[1] or hit[2] else hit[0], headers[0])
+    if rest.count("@") != 1:  # a second address, however it is disguised
         return None
     try:
         header = policy.default.header_factory("From", " ".join(headers[0].splitlines()))

@@ -1,0 +1,48 @@
+"""The form of a secret pattern, and the parts that patterns are made of.
+
+Each pattern is linear. None consumes a quote, or a backslash without the character it escapes, so that JSON stays
+valid, even as a string inside other JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sojourn.text.lazy_pattern import LazyPattern
+
+
+@dataclass(frozen=True, slots=True)
+class SecretPattern:
+    """A kind of secret. The pattern is tried only where one of its `hints` occurs, because finding a word is faster.
+
+    The pattern begins with its hint. The group `secret` limits what is replaced; it is no part of another group,
+    and what may be skipped before it is skipped lazily: the first secret is the one that is found.
+    folded: hints are lower case and match any case. digits: without a digit it is a plain word. named: the name before
+    it identifies it, and code may look the same. needs: the text has one of these signs; most have not.
+    """
+
+    kind: str
+    hints: tuple[str, ...]
+    pattern: LazyPattern
+    folded: bool = False
+    digits: bool = False
+    named: bool = False
+    needs: str = ""
+
+
+def make_pattern(
+    kind: str, hints: str, pattern: str, *, folded: bool = False, needs: str = "", **asks: bool
+) -> SecretPattern:
+    words = tuple(hint.replace("␣", " ") for hint in hints.split())
+    return SecretPattern(kind, words, LazyPattern(pattern, re.IGNORECASE if folded else 0), folded, needs=needs, **asks)
+
+
+# Where a word begins; after the n of an escaped line break too, but never with the n.
+ALONE = r"(?:(?<![A-Za-z0-9\\])|(?<=\\[nrt])|(?<=\\u[0-9a-fA-F]{4}))"
+END = r"(?![A-Za-z0-9])"
+QUOTE = r"\\{0,7}[\"']"  # in JSON inside JSON a quote has backslashes before it
+# Between a name and its value. A quoted name has a quoted value: a number in JSON stays a number.
+IS = rf"(?:{QUOTE}\s{{0,3}}[:=]>?\s{{0,3}}{QUOTE}|\s{{0,3}}[:=：]>?\s{{0,3}}(?:{QUOTE})?)"
+IS_QUOTED = rf"(?:{QUOTE})?\s{{0,3}}[:=：]>?\s{{0,3}}{QUOTE}"
+VALUE = r"[A-Za-z0-9._~+/=@!#$%^&*?-]"
