@@ -17,7 +17,7 @@ import httpx
 from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from sojourn.http.host_names import browser_address
+from sojourn.http.host_names import BROWSER_NAME
 from sojourn.testing.model_script import ModelRequest, Say, Step
 from sojourn.testing.model_server import ModelServer
 from tests.browser.sample_sessions import create_sessions
@@ -198,7 +198,7 @@ def take_pictures(browser: Browser, server: Serving, session: str, theme: str, s
     context = browser.new_context(viewport=SIZES[size], color_scheme=theme, locale="en-US")  # type: ignore[arg-type]
     page = context.new_page()
     page.goto(server.address + server.client.post("/api/links").json()["path"])
-    page.wait_for_url(browser_address(server.address) + "/")
+    page.wait_for_url(server.address.replace("127.0.0.1", BROWSER_NAME) + "/")
     take_page_pictures(page, server, session, f"-{theme}{size}")
     take_handoff_picture(page, server, f"-{theme}{size}")
     context.close()

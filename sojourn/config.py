@@ -31,10 +31,7 @@ def load(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] 
     """Reads everything once. A mistake names file, key, value and the expected form."""
     env = os.environ if environment is None else environment
     given = {name: value for name, value in (flags or {}).items() if value is not None}
-    user_home = Path(env["HOME"]) if env.get("HOME") else Path.home()
-    home_setting = SETTINGS_BY_NAME["home"]
-    raw_home = given.get("home") or env.get(home_setting.variable) or home_setting.default
-    home = _parse_path(str(raw_home), user_home)
+    user_home, home = _find_user_home(env), find_home(flags, env)
     file = home / "config.toml"
     table = _read_toml(file)
     plugins = table.pop("plugins", {})
@@ -63,6 +60,18 @@ def load(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] 
         variables=variables,
         for_children=for_children,
     )
+
+
+def find_home(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> Path:
+    """The home folder, which no file names: it is known even if config.toml cannot be read."""
+    env = os.environ if environment is None else environment
+    setting = SETTINGS_BY_NAME["home"]
+    raw = (flags or {}).get("home") or env.get(setting.variable) or setting.default
+    return _parse_path(str(raw), _find_user_home(env))
+
+
+def _find_user_home(env: Mapping[str, str]) -> Path:
+    return Path(env["HOME"]) if env.get("HOME") else Path.home()
 
 
 def follow(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> Settings:

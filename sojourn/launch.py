@@ -26,5 +26,5 @@ BUILD: Lazy[Build] = Lazy("sojourn.app:build")  # `sojourn --help` builds no app
 def run(args: Sequence[str]) -> int:
     """Runs the command that `args` names and returns its exit code."""
     context = CommandContext(build=lambda flags: BUILD.load()(flags), read_settings=config.load, plugins=Registry())
-    set_up_root_logger(lambda: context.settings.home)
+    set_up_root_logger(lambda: config.find_home(context.flags))
     return start(args, context)

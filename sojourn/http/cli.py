@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sojourn.core.errors import ServerUnreachable
-from sojourn.http.host_names import browser_address
 from sojourn.lazy import Lazy
 from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
@@ -63,7 +62,7 @@ def dashboard(cli: CliContext, host: str | None, port: str | None, no_open: bool
     """Serve your sessions, and open them in a browser.
 
     The printed link works once, within an hour. If a server of this home is already running, that server makes a new
-    link and no other is started. A browser that does not find `sojourn.localhost` can use 127.0.0.1 in its place.
+    link and no other is started.
     """
     _set_address(cli, host, port)
     cli.run(lambda app: _open_dashboard(app, no_open=no_open))
@@ -138,4 +137,4 @@ def _request_link(server: Server) -> str:
             f"The server at {server.address} did not make a link.",
             hint=f"It may be an older version: stop it with `kill {server.pid}`.",
         ) from error
-    return f"{browser_address(server.address)}{path}"
+    return f"{server.address}{path}"

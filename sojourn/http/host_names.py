@@ -45,13 +45,6 @@ def is_loopback(host: str) -> bool:
         return host.lower().rstrip(".") in ("localhost", BROWSER_NAME)
 
 
-def browser_address(address: str) -> str:
-    """The address for a browser: under the name of its own where that leads to the same server."""
-    scheme, _, netloc = address.partition("://")
-    host = parse_host(netloc)
-    return f"{scheme}://{BROWSER_NAME}:{host.port}" if host is not None and host.is_local else address
-
-
 class HostNames:
     """The names that a server answers to. Names are listed, since a foreign one can be made to point here."""
 

@@ -25,7 +25,7 @@ from sojourn.core.errors import BadConfig, BadInput, Conflict, NotAllowed, Sojou
 from sojourn.core.settings import Settings
 from sojourn.http import login
 from sojourn.http.app import make_app
-from sojourn.http.host_names import browser_address, is_loopback
+from sojourn.http.host_names import is_loopback
 from sojourn.http.sse import Streams
 from sojourn.http.token_file import keep_token, read_token
 from sojourn.http_limits import limited_config
@@ -80,7 +80,7 @@ async def serve(context: AppContext, report: Callable[[ServerReady], None], *, u
         ready = asyncio.Event()
 
         def on_ready() -> None:
-            link = f"{browser_address(record.address)}{login.PATH}?key={app.state.links.new_key()}"
+            link = f"{record.address}{login.PATH}?key={app.state.links.new_key()}"
             report(_announce(settings, record, own_token=own, link=link, warning=warning))
             ready.set()
 

@@ -30,7 +30,7 @@ _OPTIONS_OF_COMMANDS = (
         "smbclient mount.cifs rpcclient", "(?:smbclient|rpcclient|mount\\.cifs)", r"-U\s{0,3}['\"]?[^\s%\"']{1,60}%"
     ),
     _option("zip␣", "zip", r"(?-i:-P)\s{1,3}"),
-    _option("openssl", "openssl", r"-pass(?:in|out)?\s{1,3}pass:"),
+    _option("openssl", "openssl", r"-pass(?:in|out)?\s{1,3}(?:[\"'])?pass:"),
     _option("keytool jarsigner apksigner", "(?:keytool|jarsigner|apksigner)", r"-{1,2}(?:store|key|ks-)pass\s{1,3}"),
     _option("http␣ https␣", "https?", r"(?:-a|--auth)[\s=]{1,3}[^\s:\"'\\]{1,60}:"),
     make_pattern(
@@ -47,7 +47,7 @@ _OPTIONS_OF_COMMANDS = (
     ),
 )
 
-_WORD_ARGUMENT = r"[^\s\"'\\-][^\s\"'\\]{0,200}"
+_WORD_ARGUMENT = r"[^\s\"'\\-][^\s\"'\\]{0,120}"
 _STRING = r"[^\"'\\\n]"  # inside quotes
 
 _ARGUMENTS = (
@@ -102,6 +102,73 @@ _ARGUMENTS = (
         rf"(?:passw(?:or)?d|secret|token)\s{{0,3}}=\s{{0,3}}(?:\"\"\"|''')(?P<secret>{VALUE}{{6,200}})",
         folded=True,
         needs="=",
+    ),
+    make_pattern(
+        "password",
+        "identified␣by",
+        rf"identified by(?: password)?\s{{1,3}}{QUOTE}(?P<secret>{_STRING}{{4,100}})(?=\\{{0,7}}[\"'])",
+        folded=True,
+    ),
+    make_pattern(
+        "password",
+        "_password _pass _pwd _secret _key' _key\" _token",  # define( 'DB_PASSWORD', '…' )
+        rf"_(?:password|pass|pwd|secret|key|token){QUOTE}\s{{0,3}},\s{{0,3}}{QUOTE}(?P<secret>{_STRING}{{6,200}})(?=\\{{0,7}}[\"'])",
+        folded=True,
+        digits=True,
+    ),
+    make_pattern(
+        "password",
+        "echo␣ printf␣",
+        rf"(?:echo|printf)\s{{1,3}}(?:-[a-z]{{1,3}}\s)?{QUOTE}(?P<secret>{_STRING}{{4,100}}){QUOTE}\s{{0,3}}\|\s{{0,3}}"
+        r"(?:sudo\s(?:-S\s)?)?(?:kinit|cryptsetup|passwd|gpg|openssl|sudo|su|smbpasswd|ansible-vault)\b",
+    ),
+    make_pattern(
+        "password",
+        "xfreerdp rdesktop wlfreerdp",
+        r"(?:xfreerdp|wlfreerdp|rdesktop)[0-9]?\s(?:[^\n]{0,200}?\s)??(?:/p:|-p\s{1,3})(?:[\"'])?(?P<secret>[^\s\"'\\]{4,100})",
+    ),
+    make_pattern(
+        "password",
+        "mosquitto_pub mosquitto_sub",
+        r"mosquitto_[a-z]{3}\s(?:[^\n]{0,200}?\s)??-P\s{1,3}(?:[\"'])?(?P<secret>[^\s\"'\\-][^\s\"'\\]{3,100})",
+    ),
+    make_pattern(
+        "password",
+        "sqlplus",
+        r"sqlplus\s(?:[^\n]{0,60}?\s)??(?:[\"'])?[\w$#]{1,60}/(?P<secret>[^\s\"'\\@/]{4,100})(?=@)",
+        folded=True,
+    ),
+    make_pattern(
+        "password",
+        "credential(",
+        rf"credential\(\s{{0,3}}{QUOTE}{_STRING}{{1,100}}{QUOTE}\s{{0,3}},\s{{0,3}}{QUOTE}(?P<secret>{_STRING}{{4,100}})(?=\\{{0,7}}[\"'])",
+        folded=True,
+        digits=True,
+    ),
+    make_pattern(
+        "password",
+        "assword:",  # of a script for expect
+        rf"assword:\s{{0,2}}{QUOTE}\s{{1,9}}send\s(?:--\s)?{QUOTE}(?P<secret>[^\s\"'\\]{{4,100}})",
+    ),
+    make_pattern(
+        "token",
+        "_secret␣ _token␣ _key␣ _pass␣ _password␣ _pat␣",  # set -gx NAME value
+        r"_(?:secret|token|key|pass|password|pat)\s{1,3}(?P<secret>[A-Za-z0-9_+/=-]{20,400})(?![A-Za-z0-9_(.])",
+        folded=True,
+        digits=True,
+    ),
+    make_pattern(
+        "token",
+        "_pat␣= _pat=",
+        rf"_pat\s{{0,3}}=\s{{0,3}}(?:{QUOTE})?(?P<secret>[A-Za-z0-9]{{20,400}})",
+        folded=True,
+        digits=True,
+    ),
+    make_pattern(
+        "api-key", "_key=base64: _key:␣base64:", r"_key[=:]\s?base64:(?P<secret>[A-Za-z0-9+/=]{20,200})", folded=True
+    ),
+    make_pattern(
+        "api-key", "unseal␣key", r"unseal key(?: [0-9]{1,2})?:\s{1,3}(?P<secret>[A-Za-z0-9+/=]{20,100})", folded=True
     ),
 )
 

@@ -195,7 +195,7 @@ _BY_NAME = (
     ),
 )
 
-SHORT_VALUE = rf"(?P<secret>(?![0-9.,%]+(?![A-Za-z0-9]))(?![/~.]){VALUE}{{6,200}})"
+_SHORT_VALUE = rf"(?P<secret>(?![0-9.,%]+(?![A-Za-z0-9]))(?![/~.]){VALUE}{{6,200}})"
 _WORDS = (
     "passwort kennwort contraseña senha пароль Пароль パスワード 密码 密碼 口令 暗号 hasło wachtwoord lösenord parola"
 )
@@ -205,7 +205,7 @@ _IN_WORDS = (
     make_pattern(
         "password",
         f"{_WORDS} passe",
-        rf"(?:{'|'.join(_WORDS.split())}|passe)(?:{_SAYS}?\s{{0,3}}[:=：]|[是为為])\s{{0,3}}(?:{QUOTE})?{SHORT_VALUE}",
+        rf"(?:{'|'.join(_WORDS.split())}|passe)(?:{_SAYS}?\s{{0,3}}[:=：]|[是为為])\s{{0,3}}(?:{QUOTE})?{_SHORT_VALUE}",
         folded=True,
         needs=":=é",
         digits=True,
@@ -214,15 +214,15 @@ _IN_WORDS = (
     make_pattern(
         "password",
         "password passphrase",
-        rf"pass(?:word|phrase){_SAYS}{{1,2}}\s{{0,3}}[:：]\s{{0,3}}(?:{QUOTE}|`)?{SHORT_VALUE}",
+        rf"pass(?:word|phrase){_SAYS}{{1,2}}\s{{0,3}}[:：]\s{{0,3}}(?:{QUOTE}|`)?{_SHORT_VALUE}",
         folded=True,
         digits=True,
         named=True,
     ),
     make_pattern(
         "password",
-        "pass= pass: pass\" pass' pass\\ pwd pw",
-        rf"(?<![A-Za-z])(?:pass|pwd|pw){IS}{SHORT_VALUE}",
+        "pass= pass: pass␣= pass\" pass' pass\\ pwd pw",
+        rf"(?<![A-Za-z])(?:pass|pwd|pw){IS}{_SHORT_VALUE}",
         folded=True,
         needs=":=é",
         digits=True,
@@ -257,6 +257,21 @@ _IN_WORDS = (
         folded=True,
         digits=True,
         named=True,
+    ),
+    make_pattern(
+        "password",
+        f"{_WORDS} passe␣ clave␣",  # with words between the name and the value
+        rf"(?:{'|'.join(_WORDS.split())}|passe|clave)(?: [^\s:=\"'\\]{{1,30}}){{1,6}}?"
+        rf"\s(?:lautet|ist|est|es|is)\s{{1,2}}(?:{QUOTE}|`|[«„“]\s?)?(?P<secret>[^\s\"'\\«»„“”(){{}}<>$]{{6,100}})",
+        folded=True,
+        digits=True,
+    ),
+    make_pattern(
+        "password",
+        "パスワード 密码 密碼 口令",
+        r"(?:パスワード|密码|密碼|口令)[は是为為：]\s?[「『“\"']?(?P<secret>[A-Za-z0-9._~+/=@!#$%^&*?-]{6,100})",
+        digits=True,
+        needs="é",
     ),
     make_pattern(
         "recovery-code",

@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, Route, sync_playwright
 
 from sojourn.dashboard.pages import STATIC
-from sojourn.http.host_names import browser_address
+from sojourn.http.host_names import BROWSER_NAME
 from sojourn.testing.model_server import ModelServer
 from tests.e2e.http_server import Serving
 from tests.servers.system_package import require_program
@@ -49,7 +49,7 @@ class Site:
 
     def __init__(self, browser: Browser, server: Serving) -> None:
         self._browser, self.server = browser, server
-        self.address = browser_address(server.address)
+        self.address = server.address.replace("127.0.0.1", BROWSER_NAME)
         self._contexts: list[BrowserContext] = []
         self.requests: list[tuple[str, str]] = []  # method and path, in order
         self.foreign_requests: list[str] = []

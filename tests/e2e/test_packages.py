@@ -63,7 +63,9 @@ def browser(installed: Path, tmp_path: Path) -> Iterator[httpx.Client]:
     assert process.stdout
     ready, link = process.stdout.readline().split(), process.stdout.readline().split()
     with httpx.Client(base_url=ready[1], trust_env=False, timeout=60) as client:
-        assert client.get(link[1]).status_code == 200
+        entered = client.get(link[1])
+        assert entered.status_code == 200
+        client.headers["Sojourn-Page-Key"] = re.findall(r'"sojourn.page-key", "([^"]+)"', entered.text)[0]
         yield client
     process.terminate()
     process.communicate(timeout=20)

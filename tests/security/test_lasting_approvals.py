@@ -102,6 +102,7 @@ async def test_approvals_from_before_the_upgrade_still_held(home: Path) -> None:
     await store.close()
     with closing(sqlite3.connect(home / "state.db")) as db, db:
         db.execute("DROP TABLE questions")
+        db.execute("ALTER TABLE blob_uses DROP COLUMN media_type")
         db.execute("DELETE FROM schema_migrations WHERE number >= 6")
         db.execute("PRAGMA user_version = 5")
         rows = [(key, value) for key, value in OLD]
@@ -123,6 +124,7 @@ async def test_approvals_from_before_the_upgrade_still_held_in_postgres(postgres
     await store.close()
     with psycopg.connect(postgres_url, autocommit=True) as db:
         db.execute("DROP TABLE questions")
+        db.execute("ALTER TABLE blob_uses DROP COLUMN media_type")
         db.execute("DELETE FROM schema_migrations WHERE number >= 6")
         for key, value in OLD:
             db.execute(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sojourn.http.host_names import Host, HostNames, browser_address, is_loopback, parse_host
+from sojourn.http.host_names import Host, HostNames, is_loopback, parse_host
 from sojourn.http.user_agent import describe_browser, resolves_localhost_names
 
 
@@ -25,20 +25,6 @@ def test_one_name_with_or_without_a_port_is_read(header, host):
 )
 def test_anything_else_is_not(header):
     assert parse_host(header) is None
-
-
-@pytest.mark.parametrize(
-    ("address", "wanted"),
-    [
-        ("http://127.0.0.1:8790", "http://sojourn.localhost:8790"),
-        ("http://[::1]:8790", "http://sojourn.localhost:8790"),
-        ("http://127.0.0.2:8790", "http://127.0.0.2:8790"),
-        ("http://192.0.2.7:8790", "http://192.0.2.7:8790"),
-        ("http://box.lan:8790", "http://box.lan:8790"),
-    ],
-)
-def test_a_browser_is_sent_to_its_own_name_only_where_that_leads_to_the_same_server(address, wanted):
-    assert browser_address(address) == wanted
 
 
 def test_a_server_for_others_answers_to_its_own_names():
