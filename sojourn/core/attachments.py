@@ -20,19 +20,25 @@ class Attachment:
     media_type: str
     name: str = ""
     size: int = 0
+    holds_secrets: bool = False  # it is text with secrets, and stored as it is
 
 
 def user_message(text: str, attachments: tuple[Attachment, ...] = (), *, by: str = "") -> Message:
     """Builds a user message with attachments."""
     if not attachments:
         return user(text, by=by)
-    parts = [{"type": "text", "text": text}, *({"type": "attachment", **asdict(one)} for one in attachments)]
+    parts = [{"type": "text", "text": text}, *map(_to_part, attachments)]
     return Message(
         role="user",
         content=json.dumps(parts, ensure_ascii=False),
         structured=True,
         extra=json.dumps({"by": by}) if by else None,
     )
+
+
+def _to_part(one: Attachment) -> dict[str, Json]:
+    part = {"type": "attachment", **asdict(one)}
+    return part if one.holds_secrets else {name: value for name, value in part.items() if name != "holds_secrets"}
 
 
 def attachments_of(message: Message) -> tuple[Attachment, ...]:
@@ -44,6 +50,7 @@ def attachments_of(message: Message) -> tuple[Attachment, ...]:
             media_type=str(part.get("media_type", "application/octet-stream")),
             name=str(part.get("name", "")),
             size=int(part.get("size") or 0),
+            holds_secrets=part.get("holds_secrets") is True,
         )
         for part in parts
     )

@@ -40,6 +40,7 @@ class AttachmentSchema(AttributeSchema):
     media_type: Text
     name: Text
     size: int
+    holds_secrets: bool = Field(default=False, description="It is text with secrets in it, and stored as it is.")
 
 
 class FileEntry(AttachmentSchema):

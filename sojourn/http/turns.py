@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 from typing import Annotated, Literal
@@ -30,6 +31,7 @@ from sojourn.ports.service import Service, TurnRequest
 from sojourn.ports.store import BlobStore
 from sojourn.ports.tool import Reply
 from sojourn.text.formatting import to_iso
+from sojourn.text.redaction import holds_secrets
 
 router = APIRouter(prefix="/api/sessions/{id}", tags=["turns"], responses=problem_responses(404, 409))
 RUNNING = "running"
@@ -229,7 +231,8 @@ async def _to_attachment(wanted: AttachmentBody, session: SessionId, service: Se
         raise BadInput("An attachment has either `hash` or `data`.", hint="Upload it first, or send it as base64.")
     if wanted.hash is not None:
         data, kind = await blobs.get_blob(session, wanted.hash)
-        return Attachment(hash=wanted.hash, media_type=kind, name=wanted.name, size=len(data))
+        marked = await asyncio.to_thread(holds_secrets, data)
+        return Attachment(hash=wanted.hash, media_type=kind, name=wanted.name, size=len(data), holds_secrets=marked)
     return await service.attach(
         session,
         decode_base64(wanted.data or ""),

@@ -34,7 +34,7 @@ from sojourn.service.turn_record import TurnRecord, acquire_lease, find_running,
 from sojourn.service.turn_writer import STATE_KIND, brief_lease
 from sojourn.text.codec import encode_value
 from sojourn.text.export import to_jsonl, to_markdown
-from sojourn.text.redaction import redact
+from sojourn.text.redaction import holds_secrets, redact
 
 MAX_ATTACHMENT_BYTES = 50_000_000
 SWEEP_SECONDS = 15.0
@@ -181,7 +181,8 @@ class LocalService:
             )
         name = redact(name) if self._app.settings["redact"] else name
         hash = await self._store.put_blob(session, data, media_type=media_type, name=name)
-        return Attachment(hash=hash, media_type=media_type, name=name, size=len(data))
+        marked = await asyncio.to_thread(holds_secrets, data)
+        return Attachment(hash=hash, media_type=media_type, name=name, size=len(data), holds_secrets=marked)
 
     async def runtimes(self) -> Sequence[RuntimeInfo]:
         await self._recover_first()

@@ -196,6 +196,15 @@ def _is_stand_in(secret: SecretPattern, hit: re.Match[str], value: str) -> bool:
     return before.rstrip().endswith(":") or "." in value or after in ("(", "[", ",", ")")
 
 
+def holds_secrets(data: bytes) -> bool:
+    """Whether the bytes of a file are text in which something would be redacted."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return redact(text) != text
+
+
 def no_redaction(text: str) -> str:
     """A redactor that changes nothing, for the setting `redact = no`."""
     return text

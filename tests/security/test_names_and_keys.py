@@ -2,6 +2,7 @@
 
 import pytest
 
+from sojourn.core.attachments import attachments_of
 from sojourn.core.messages import ToolCall
 from sojourn.ports.service import Caller, TurnRequest
 from sojourn.runtimes.tool_execution import render_preview
@@ -58,3 +59,15 @@ async def test_a_media_type_belongs_to_the_upload(service):
     await store.put_blob(other, b"same", media_type="text/plain", name="b")
     assert (await store.get_blob(one, hash))[1] == "text/html"
     assert (await store.get_blob(other, hash))[1] == "text/plain"
+
+
+async def test_a_text_file_with_a_secret_is_marked(service):
+    session = await opened(service)
+    marked = await service.attach(session, f"API_KEY={KEY}\n".encode(), media_type="text/plain", name=".env")
+    plain = await service.attach(session, b"PORT=8790\n", media_type="text/plain", name="ports.env")
+    picture = await service.attach(session, b"\x89PNG\xff" + KEY.encode(), media_type="image/png", name="a.png")
+    assert [one.holds_secrets for one in (marked, plain, picture)] == [True, False, False]
+    turn = await service.say(session, TurnRequest(text="look", attachments=(marked, plain)), ME)
+    await follow(service, turn)
+    [said, _] = await service.messages(session)
+    assert [one.holds_secrets for one in attachments_of(said.item)] == [True, False]

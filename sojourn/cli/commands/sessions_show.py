@@ -76,7 +76,8 @@ def _show_attachments(context: CommandContext, found: list[dict[str, Json]], *, 
 def _describe(one: dict[str, Json]) -> list[str]:
     if one["type"] == "file":
         name = one["name"] or one["hash"][:12]
-        return [f"{name}  {one['media_type']}, {one['size']:,} bytes, message {one['message_id']}"]
+        note = ", holds secrets" if one["holds_secrets"] else ""
+        return [f"{name}  {one['media_type']}, {one['size']:,} bytes, message {one['message_id']}{note}"]
     data = [f"    {name}: {text if isinstance(text, str) else dump_json(text)}" for name, text in one["data"].items()]
     return [f"[{one['runtime']}] {one['kind']}, turn {one['turn']}", *data]
 

@@ -27,7 +27,13 @@ async def test_the_bytes_can_be_the_whole_body(client, session):
     answer = await upload(client, session, name="../../etc/pl\x00an.png")
     kept = answer.json()
     assert answer.status_code == 201
-    assert kept == {"hash": hashlib.sha256(PNG).hexdigest(), "media_type": "image/png", "name": "plan.png", "size": 15}
+    assert kept == {
+        "hash": hashlib.sha256(PNG).hexdigest(),
+        "media_type": "image/png",
+        "name": "plan.png",
+        "size": 15,
+        "holds_secrets": False,
+    }
     assert answer.headers["location"] == f"/api/sessions/{session}/attachments/{kept['hash']}"
 
 

@@ -3,13 +3,14 @@ import { saveFile, useFileUrl } from "@/api/download";
 import { conversationApi } from "@/chat/conversationApi";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { Icon } from "@/components/Icon";
+import { useI18n } from "@/i18n";
 
 /** A file of a message: a picture is shown, anything else can be saved. */
 export function AttachmentLink({ part, session }: { part: Record<string, unknown>; session: string }) {
   const name = String(part["name"] || part["hash"]);
   const url = conversationApi.getAttachmentUrl(session, String(part["hash"]));
   if (/^image\/(png|jpeg|gif|webp)$/.test(String(part["media_type"]))) return <Picture url={url} name={name} />;
-  return <SavedFile url={url} name={name} />;
+  return <SavedFile url={url} name={name} holdsSecrets={part["holds_secrets"] === true} />;
 }
 
 function Picture({ url, name }: { url: string; name: string }) {
@@ -20,11 +21,13 @@ function Picture({ url, name }: { url: string; name: string }) {
   return <a href={address} target="_blank" rel="noopener"><img className="attachment-image" src={address} alt={name} /></a>;
 }
 
-function SavedFile({ url, name }: { url: string; name: string }) {
+function SavedFile({ url, name, holdsSecrets }: { url: string; name: string; holdsSecrets: boolean }) {
+  const { t } = useI18n();
   const [error, setError] = useState<unknown>(null);
   return (
     <>
       <button className="pill" onClick={() => void saveFile(url, name).catch(setError)}><Icon name="clip" size={13} /> {name}</button>
+      {holdsSecrets && <span className="dim"> {t("chat.attachments.secrets")}</span>}
       <ErrorMessage error={error} />
     </>
   );
