@@ -23,23 +23,33 @@ _PIECE = re.compile(
 _PIECE_TOKENS = {"han": 1.42, "kana": 1.0, "space": 1.0}
 
 
+_SAMPLES, _SAMPLE_CHARS = 8, 4000  # of a text that is longer than all of them together
+
+
 def estimate_tokens(text: str) -> int:
-    return ceil(sum(cost for _, cost in _piece_costs(text)))
+    """Counts the pieces of a text; of a very long one, those of evenly spaced samples."""
+    if len(text) <= _SAMPLES * _SAMPLE_CHARS:
+        return ceil(sum(cost for _, cost in _piece_costs(text)))
+    step = (len(text) - _SAMPLE_CHARS) // (_SAMPLES - 1)
+    samples = [text[n * step : n * step + _SAMPLE_CHARS] for n in range(_SAMPLES)]
+    counted = sum(cost for sample in samples for _, cost in _piece_costs(sample))
+    return ceil(counted * len(text) / (_SAMPLES * _SAMPLE_CHARS))
 
 
 def truncate_to_tokens(text: str, max_tokens: int) -> str:
     """Returns the beginning of a text that takes at most `max_tokens`; a shortened text ends in an ellipsis."""
-    if 6 * len(text) <= max_tokens or estimate_tokens(text) <= max_tokens:  # no character takes more than six
+    if 6 * len(text) <= max_tokens:  # no character takes more than six
         return text
     left = max_tokens - estimate_tokens(ELLIPSIS)
-    if left <= 0:
-        return ""
     end, spent = 0, 0.0
     for place, cost in _piece_costs(text):
         spent += cost
-        if spent > left:
+        if spent <= left:
+            end = place
+        if ceil(spent) > max_tokens:
             break
-        end = place
+    else:
+        return text
     end = _back_to_word(text, end)
     return text[:end].rstrip() + ELLIPSIS if text[:end].strip() else ""
 
