@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from sojourn.core.settings import Secret
-from sojourn.ports.plugin import Plugin
+from sojourn.ports.plugin import Plugin, Prompt
 
 NAME = "dingtalk"
 SECRET_VARIABLE = "SOJOURN_DINGTALK_CLIENT_SECRET"
@@ -15,8 +16,10 @@ SECRET_VARIABLE = "SOJOURN_DINGTALK_CLIENT_SECRET"
 class DingTalkSettings:
     """From [plugins.dingtalk] and SOJOURN_DINGTALK_…"""
 
-    client_id: str
-    client_secret: Secret
+    client_id: Annotated[
+        str, Prompt("Client ID", "In the DingTalk developer console, your app: Credentials & Basic Information.")
+    ]
+    client_secret: Annotated[Secret, Prompt("Client secret", "It stands beside the Client ID.")]
     robot_code: str = ""  # the client id, if empty
     card_template: str = ""  # of an AI card; with it messages can be edited and questions have buttons
     base_url: str = "https://api.dingtalk.com"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from sojourn.core.settings import Secret
-from sojourn.ports.plugin import Plugin
+from sojourn.ports.plugin import Plugin, Prompt
 
 NAME = "feishu"
 SECRET_VARIABLE = "SOJOURN_FEISHU_APP_SECRET"
@@ -15,8 +16,10 @@ SECRET_VARIABLE = "SOJOURN_FEISHU_APP_SECRET"
 class FeishuSettings:
     """From [plugins.feishu] and SOJOURN_FEISHU_…"""
 
-    app_id: str
-    app_secret: Secret
+    app_id: Annotated[
+        str, Prompt("App ID", "In the Feishu or Lark developer console, your app: Credentials & Basic Info.")
+    ]
+    app_secret: Annotated[Secret, Prompt("App secret", "It stands beside the App ID.")]
     base_url: str = "https://open.feishu.cn"  # Lark: https://open.larksuite.com
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from sojourn.core.settings import Secret
-from sojourn.ports.plugin import Plugin
+from sojourn.ports.plugin import Plugin, Prompt
 
 NAME = "qqbot"
 SECRET_VARIABLE = "SOJOURN_QQBOT_CLIENT_SECRET"
@@ -15,8 +16,8 @@ SECRET_VARIABLE = "SOJOURN_QQBOT_CLIENT_SECRET"
 class QqbotSettings:
     """From [plugins.qqbot] and SOJOURN_QQBOT_…"""
 
-    app_id: str
-    client_secret: Secret
+    app_id: Annotated[str, Prompt("App ID", "On the QQ open platform, your bot: Development Settings.")]
+    client_secret: Annotated[Secret, Prompt("App secret", "It stands beside the App ID and is shown once.")]
     markdown: bool = False  # QQ has allowed the bot Markdown and buttons
     base_url: str = "https://api.sgroup.qq.com"  # sandbox: https://sandbox.api.sgroup.qq.com
     token_url: str = "https://bots.qq.com"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from sojourn.ports.plugin import Plugin
+from sojourn.ports.plugin import Plugin, Prompt
 
 NAME = "signal"
 
@@ -13,7 +14,12 @@ NAME = "signal"
 class SignalSettings:
     """From [plugins.signal] and SOJOURN_SIGNAL_…"""
 
-    account: str  # +491234567, or the account's identifier (ACI)
+    account: Annotated[
+        str,
+        Prompt(
+            "Account", "The number that your signal-cli daemon is registered or linked with, for example +491234567."
+        ),
+    ]
     url: str = "http://127.0.0.1:8080"  # of the daemon, which asks nobody for a password
     linked: bool = False  # the account is a person's own: only their “Note to Self” is read
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from sojourn.core.settings import Secret
-from sojourn.ports.plugin import Plugin
+from sojourn.ports.plugin import Plugin, Prompt
 
 NAME = "wecom"
 SECRET_VARIABLE = "SOJOURN_WECOM_SECRET"
@@ -15,8 +16,8 @@ SECRET_VARIABLE = "SOJOURN_WECOM_SECRET"
 class WecomSettings:
     """From [plugins.wecom] and SOJOURN_WECOM_…"""
 
-    bot_id: str
-    secret: Secret
+    bot_id: Annotated[str, Prompt("Bot ID", "In the WeCom console, your AI bot with a long connection: its Bot ID.")]
+    secret: Annotated[Secret, Prompt("Secret", "It stands beside the Bot ID.")]
     name: str = ""  # the bot's name, which begins what people write to it in groups
     ws_url: str = "wss://openws.work.weixin.qq.com"
 

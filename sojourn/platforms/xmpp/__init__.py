@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from sojourn.core.settings import Secret
-from sojourn.ports.plugin import Plugin
+from sojourn.ports.plugin import Plugin, Prompt
 
 NAME = "xmpp"
 
@@ -14,8 +15,10 @@ NAME = "xmpp"
 class XmppSettings:
     """From [plugins.xmpp] and SOJOURN_XMPP_…"""
 
-    jid: str  # name@server
-    password: Secret
+    jid: Annotated[
+        str, Prompt("Address", "The account that Sojourn uses, for example sojourn@example.org; make one of its own.")
+    ]
+    password: Annotated[Secret, Prompt("Password", "The password of that account.")]
     host: str = ""  # with `port`, where to connect; otherwise the server's DNS records say it
     port: int = 5222
     tls: bool = True  # without it, everything is sent in clear text
