@@ -52,8 +52,10 @@ def set_value(document: tomlkit.TOMLDocument, name: str, value: Any) -> None:
 
 
 def set_plugin_table(document: tomlkit.TOMLDocument, plugin: str, values: Mapping[str, Any]) -> None:
-    """Sets keys of `[plugins.<name>]`; others stay."""
+    """Makes `[plugins.<name>]` hold these keys and no others."""
     table = _find_table(document, ["plugins", plugin])
+    for name in [one for one in table if one not in values]:
+        table.remove(name)
     for name, value in values.items():
         table[name] = value
 

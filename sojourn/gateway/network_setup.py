@@ -97,6 +97,8 @@ async def check_network(app: AppContext, network: Network, values: Mapping[str, 
     if unknown:
         names = ", ".join(one.name for one in network.fields) or "none"
         raise BadInput(f"{network.name} has no setting `{unknown[0]}`.", hint=f"There are: {names}.")
+    if not values:
+        raise BadInput(f"{network.name} was given no settings.", hint="`sojourn gateway test` tries the ones it has.")
     async with _open_adapter(app, network, values) as adapter:
         return await adapter.identify() if isinstance(adapter, CanIdentify) else None
 
@@ -130,12 +132,12 @@ async def send_test_message(app: AppContext, network: Network, chat: str = "") -
 async def _open_adapter(
     app: AppContext, network: Network, values: Mapping[str, Any]
 ) -> AsyncGenerator[PlatformAdapter, None]:
-    """An adapter beside the gateway's, with these values before those of the settings."""
-    table = {**app.settings.plugins.get(network.plugin, {}), **values}
+    """An adapter beside the gateway's, with these values, or with those of the settings if there are none."""
     candidate = copy.copy(app)
-    candidate.settings = replace(  # type: ignore[misc]  # of the copy, which nobody else has
-        app.settings, plugins={**app.settings.plugins, network.plugin: table}
-    )
+    if values:  # these alone: a kept secret must not go to an address that somebody gives here
+        candidate.settings = replace(  # type: ignore[misc]  # of the copy, which nobody else has
+            app.settings, plugins={**app.settings.plugins, network.plugin: dict(values)}, variables={}
+        )
     adapter = build_adapter(candidate, network.name)
     try:
         yield adapter

@@ -4,7 +4,7 @@ import pytest
 
 from sojourn import config
 from sojourn.app import App
-from sojourn.core.errors import BadInput, NotFound
+from sojourn.core.errors import BadConfig, BadInput, NotFound
 from sojourn.gateway.network_setup import check_network, find_network, list_networks, remove_network
 
 
@@ -39,3 +39,13 @@ async def test_an_unknown_network_or_setting_says_which_there_are(app):
 def test_what_is_not_set_up_cannot_be_removed(app):
     with pytest.raises(BadInput, match="not at all"):
         remove_network(app, find_network(app, "telegram"))
+
+
+async def test_a_kept_secret_is_not_sent_to_an_address_that_is_given(app, home, monkeypatch):
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "config.toml").write_text('[plugins.telegram]\ntoken = "700:kept"\n')
+    monkeypatch.setenv("SOJOURN_TELEGRAM_TOKEN", "700:variable")
+    for settings in (app.settings, config.follow({"home": str(home)})):
+        app.settings = settings
+        with pytest.raises(BadConfig, match="needs `token`"):
+            await check_network(app, find_network(app, "telegram"), {"base_url": "http://127.0.0.1:9"})
