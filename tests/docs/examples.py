@@ -9,7 +9,8 @@ from pathlib import Path
 
 from sojourn import config
 from sojourn.app import App
-from sojourn.plugins import BUILT_INS, Registry, ThirdParty
+from sojourn.built_in_plugins import BUILT_INS
+from sojourn.plugins import Registry, ThirdParty
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
 

@@ -13,10 +13,11 @@ from typing import Any
 
 from sojourn import config
 from sojourn.app import App
+from sojourn.built_in_plugins import BUILT_INS
 from sojourn.core.events import Chunk, Done, Progress
 from sojourn.core.messages import ToolCall, assistant, tool_result
 from sojourn.core.sessions import SessionId
-from sojourn.plugins import BUILT_INS, Registry, ThirdParty
+from sojourn.plugins import Registry, ThirdParty
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, SaveState, TurnInput
 from sojourn.ports.service import Caller, TurnRequest

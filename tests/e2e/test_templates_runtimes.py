@@ -10,8 +10,9 @@ import pytest
 
 from sojourn import config
 from sojourn.app import App
+from sojourn.built_in_plugins import BUILT_INS
 from sojourn.core.messages import Message
-from sojourn.plugins import BUILT_INS, Registry
+from sojourn.plugins import Registry
 from sojourn.templates.file_library import FolderLibrary
 from sojourn.templates.model import ToolCallExample
 from sojourn.testing.hermes_process import HermesProcess

@@ -11,7 +11,7 @@ from sojourn.lazy import Lazy, load_dotted
 
 ROOT = Path(__file__).parents[2] / "sojourn"
 DOTTED = re.compile(r"sojourn(\.\w+)+:\w+")
-TABLES = ("__main__.py", "launch.py", "cli/command_table.py", "plugins.py")
+TABLES = ("__main__.py", "launch.py", "cli/command_table.py", "plugins.py", "built_in_plugins.py")
 # Heavy modules that a package loads on use: SDKs, the shell grammar, the HTML converter, pathspec, libraries of extras.
 EXTRAS = {
     "sojourn.context.word_vectors",

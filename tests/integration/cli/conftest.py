@@ -13,11 +13,12 @@ import pytest
 
 from sojourn import config
 from sojourn.app import App
+from sojourn.built_in_plugins import BUILT_INS
 from sojourn.cli.context import CommandContext
 from sojourn.cli.entry import start
 from sojourn.core.messages import Message
 from sojourn.core.sessions import OWNER
-from sojourn.plugins import BUILT_INS, Registry, ThirdParty
+from sojourn.plugins import Registry, ThirdParty
 from sojourn.ports.importer import Transcript
 
 HERE = "tests.integration.cli"

@@ -6,9 +6,10 @@ import sys
 
 import pytest
 
+from sojourn.built_in_plugins import BUILT_INS, BuiltIn
 from sojourn.core.errors import BadInput, MissingPackage, NotFound, SojournError
 from sojourn.lazy import Lazy
-from sojourn.plugins import BUILT_INS, BuiltIn, Registry, ThirdParty, command_name
+from sojourn.plugins import Registry, ThirdParty, command_name
 from tests.integration.cli.conftest import HERE, registry
 
 

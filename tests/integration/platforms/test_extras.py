@@ -7,8 +7,9 @@ import pytest
 
 from sojourn import config
 from sojourn.app import App
+from sojourn.built_in_plugins import BUILT_INS
 from sojourn.core.errors import BadConfig, MissingPackage
-from sojourn.plugins import BUILT_INS, Registry
+from sojourn.plugins import Registry
 
 NETWORKS = {"telegram": "telegram", "discord": "discord", "slack": "slack_sdk"}
 

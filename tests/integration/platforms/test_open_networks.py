@@ -7,9 +7,10 @@ import pytest
 
 from sojourn import config
 from sojourn.app import App
+from sojourn.built_in_plugins import BUILT_INS
 from sojourn.core.errors import BadConfig, MissingPackage
 from sojourn.core.places import build_session_key
-from sojourn.plugins import BUILT_INS, Registry
+from sojourn.plugins import Registry
 from sojourn.ports.platform import PlatformAdapter
 
 LIBRARIES = {"matrix": "nio", "email": "imap_tools", "xmpp": "slixmpp"}

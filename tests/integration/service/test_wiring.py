@@ -4,8 +4,9 @@ import pytest
 
 from sojourn import config
 from sojourn.app import App
+from sojourn.built_in_plugins import BUILT_INS
 from sojourn.core.errors import SojournError
-from sojourn.plugins import BUILT_INS, Registry, ThirdParty
+from sojourn.plugins import Registry, ThirdParty
 from sojourn.ports.plugin import Plugin
 from sojourn.testing.service_steps import ended, join_chunks, opened, talk
 

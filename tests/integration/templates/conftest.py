@@ -9,9 +9,10 @@ import pytest
 
 from sojourn import config
 from sojourn.app import App
+from sojourn.built_in_plugins import BUILT_INS
 from sojourn.cli.context import CommandContext
 from sojourn.cli.entry import start
-from sojourn.plugins import BUILT_INS, Registry
+from sojourn.plugins import Registry
 
 NEEDED = ("sqlite", "hermes", "templates", "hermes-achievements")
 

@@ -9,8 +9,9 @@ import pytest
 from sojourn import config
 from sojourn.achievements.factory import open_store_scans
 from sojourn.app import App
+from sojourn.built_in_plugins import BUILT_INS
 from sojourn.core.messages import Message
-from sojourn.plugins import BUILT_INS, Registry
+from sojourn.plugins import Registry
 from sojourn.templates.file_library import FolderLibrary
 from sojourn.templates.inject import write_introduction
 from sojourn.templates.library import About, StoredTemplate

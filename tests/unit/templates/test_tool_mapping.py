@@ -4,7 +4,8 @@ import pytest
 
 from sojourn import config
 from sojourn.app import App
-from sojourn.plugins import BUILT_INS, Registry
+from sojourn.built_in_plugins import BUILT_INS
+from sojourn.plugins import Registry
 from sojourn.templates import tool_names as names
 from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.tool_translation import adapt_tools, translate_arguments

@@ -1,0 +1,194 @@
+"""The table of built-in plugins.
+
+Under `TYPE_CHECKING` this file imports what its lazies name, so that mypy and import-linter check them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sojourn.lazy import Lazy
+from sojourn.ports.plugin import Plugin
+
+if TYPE_CHECKING:
+    from sojourn.achievements.plugin import plugin as hermes_achievements
+    from sojourn.context.plugin import memory, skills, tasks
+    from sojourn.dashboard import plugin as dashboard
+    from sojourn.gateway.plugin import plugin as gateway
+    from sojourn.http import plugin as http_
+    from sojourn.importers.claude_code import plugin as claude_code
+    from sojourn.importers.codex import plugin as codex
+    from sojourn.importers.hermes import plugin as hermes
+    from sojourn.importers.opencode import plugin as opencode
+    from sojourn.platforms.api_server import plugin as api_server
+    from sojourn.platforms.dingtalk import plugin as dingtalk
+    from sojourn.platforms.discord import plugin as discord
+    from sojourn.platforms.email import plugin as email_
+    from sojourn.platforms.feishu import plugin as feishu
+    from sojourn.platforms.homeassistant import plugin as homeassistant
+    from sojourn.platforms.irc import plugin as irc
+    from sojourn.platforms.local import plugin as local
+    from sojourn.platforms.matrix import plugin as matrix
+    from sojourn.platforms.mattermost import plugin as mattermost
+    from sojourn.platforms.ntfy import plugin as ntfy
+    from sojourn.platforms.qqbot import plugin as qqbot
+    from sojourn.platforms.signal import plugin as signal_
+    from sojourn.platforms.slack import plugin as slack
+    from sojourn.platforms.telegram import plugin as telegram
+    from sojourn.platforms.webhook import plugin as webhook
+    from sojourn.platforms.wecom import plugin as wecom
+    from sojourn.platforms.xmpp import plugin as xmpp
+    from sojourn.runtimes.acp import plugin as acp
+    from sojourn.runtimes.echo import plugin as echo
+    from sojourn.runtimes.hermes import plugin as hermes_runtime
+    from sojourn.runtimes.native import plugin as native
+    from sojourn.runtimes.offline import plugin as offline
+    from sojourn.stores.postgres import plugin as postgres
+    from sojourn.stores.sqlite import plugin as sqlite
+    from sojourn.templates.plugin import plugin as templates
+    from sojourn.tools.mcp.plugin import plugin as mcp
+    from sojourn.tools.plugin import plugin as tools
+
+    _PLUGINS: tuple[Plugin, ...] = (
+        sqlite,
+        postgres,
+        hermes,
+        echo,
+        native,
+        offline,
+        hermes_runtime,
+        acp,
+        claude_code,
+        codex,
+        opencode,
+        tools,
+        mcp,
+        memory,
+        skills,
+        tasks,
+        templates,
+        hermes_achievements,
+        local,
+        api_server,
+        telegram,
+        discord,
+        slack,
+        matrix,
+        email_,
+        irc,
+        ntfy,
+        webhook,
+        mattermost,
+        homeassistant,
+        xmpp,
+        signal_,
+        dingtalk,
+        feishu,
+        wecom,
+        qqbot,
+        gateway,
+        http_,
+        dashboard,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltIn:
+    """A plugin of ours.
+
+    What it offers is repeated here only as far as start-up needs it: `sojourn --help` lists commands without importing
+    a plugin, and a turn imports the plugins with runtimes, tools and context, but no platform.
+    """
+
+    name: str
+    plugin: Lazy[Plugin]
+    offers: tuple[str, ...] = ()  # which of sources, runtimes, platforms, tools and context the plugin has
+    commands: Mapping[str, str] = field(default_factory=dict)  # name, and one line about it
+    extra: str = ""  # the extra of our package that brings what the plugin needs
+
+
+BUILT_INS = (
+    BuiltIn(name="sqlite", plugin=Lazy("sojourn.stores.sqlite:plugin")),
+    BuiltIn(name="postgres", plugin=Lazy("sojourn.stores.postgres:plugin"), extra="postgres"),
+    BuiltIn(name="hermes", plugin=Lazy("sojourn.importers.hermes:plugin"), offers=("sources",)),
+    BuiltIn(name="echo", plugin=Lazy("sojourn.runtimes.echo:plugin"), offers=("runtimes",)),
+    BuiltIn(name="native", plugin=Lazy("sojourn.runtimes.native:plugin"), offers=("runtimes",)),
+    BuiltIn(name="offline", plugin=Lazy("sojourn.runtimes.offline:plugin"), offers=("runtimes",)),
+    BuiltIn(name="hermes-runtime", plugin=Lazy("sojourn.runtimes.hermes:plugin"), offers=("runtimes",)),
+    BuiltIn(name="acp", plugin=Lazy("sojourn.runtimes.acp:plugin"), offers=("runtimes",)),
+    BuiltIn(name="claude-code", plugin=Lazy("sojourn.importers.claude_code:plugin"), offers=("sources",)),
+    BuiltIn(name="codex", plugin=Lazy("sojourn.importers.codex:plugin"), offers=("sources",)),
+    BuiltIn(name="opencode", plugin=Lazy("sojourn.importers.opencode:plugin"), offers=("sources",)),
+    BuiltIn(name="tools", plugin=Lazy("sojourn.tools.plugin:plugin"), offers=("tools",)),
+    BuiltIn(name="mcp", plugin=Lazy("sojourn.tools.mcp.plugin:plugin"), offers=("tools",)),
+    BuiltIn(
+        name="memory",
+        plugin=Lazy("sojourn.context.plugin:memory"),
+        offers=("context",),
+        commands={"memory": "The facts that are remembered, and why something was recalled."},
+    ),
+    BuiltIn(
+        name="skills",
+        plugin=Lazy("sojourn.context.plugin:skills"),
+        offers=("context",),
+        commands={"skills": "The skills there are, and which ones a request would bring up."},
+    ),
+    BuiltIn(name="tasks", plugin=Lazy("sojourn.context.plugin:tasks"), offers=("context",)),
+    BuiltIn(
+        name="templates",
+        plugin=Lazy("sojourn.templates.plugin:plugin"),
+        offers=("context",),
+        commands={"templates": "Calls that worked before, ready for the next session."},
+    ),
+    BuiltIn(
+        name="hermes-achievements",  # the address of its routes, which other programs know
+        plugin=Lazy("sojourn.achievements.plugin:plugin"),
+        commands={"achievements": "The badges your history has earned."},
+    ),
+    BuiltIn(name="local", plugin=Lazy("sojourn.platforms.local:plugin"), offers=("platforms",)),
+    BuiltIn(name="api_server", plugin=Lazy("sojourn.platforms.api_server:plugin"), offers=("platforms",)),
+    BuiltIn(name="telegram", plugin=Lazy("sojourn.platforms.telegram:plugin"), offers=("platforms",), extra="telegram"),
+    BuiltIn(name="discord", plugin=Lazy("sojourn.platforms.discord:plugin"), offers=("platforms",), extra="discord"),
+    BuiltIn(name="slack", plugin=Lazy("sojourn.platforms.slack:plugin"), offers=("platforms",), extra="slack"),
+    BuiltIn(name="matrix", plugin=Lazy("sojourn.platforms.matrix:plugin"), offers=("platforms",), extra="matrix"),
+    BuiltIn(name="email", plugin=Lazy("sojourn.platforms.email:plugin"), offers=("platforms",), extra="email"),
+    BuiltIn(name="irc", plugin=Lazy("sojourn.platforms.irc:plugin"), offers=("platforms",)),
+    BuiltIn(name="ntfy", plugin=Lazy("sojourn.platforms.ntfy:plugin"), offers=("platforms",)),
+    BuiltIn(name="webhook", plugin=Lazy("sojourn.platforms.webhook:plugin"), offers=("platforms",)),
+    BuiltIn(
+        name="mattermost", plugin=Lazy("sojourn.platforms.mattermost:plugin"), offers=("platforms",), extra="mattermost"
+    ),
+    BuiltIn(
+        name="homeassistant",
+        plugin=Lazy("sojourn.platforms.homeassistant:plugin"),
+        offers=("platforms",),
+        extra="homeassistant",
+    ),
+    BuiltIn(name="xmpp", plugin=Lazy("sojourn.platforms.xmpp:plugin"), offers=("platforms",), extra="xmpp"),
+    BuiltIn(name="signal", plugin=Lazy("sojourn.platforms.signal:plugin"), offers=("platforms",), extra="signal"),
+    BuiltIn(name="dingtalk", plugin=Lazy("sojourn.platforms.dingtalk:plugin"), offers=("platforms",), extra="dingtalk"),
+    BuiltIn(name="feishu", plugin=Lazy("sojourn.platforms.feishu:plugin"), offers=("platforms",), extra="feishu"),
+    BuiltIn(name="wecom", plugin=Lazy("sojourn.platforms.wecom:plugin"), offers=("platforms",), extra="wecom"),
+    BuiltIn(name="qqbot", plugin=Lazy("sojourn.platforms.qqbot:plugin"), offers=("platforms",), extra="qqbot"),
+    BuiltIn(
+        name="gateway",
+        plugin=Lazy("sojourn.gateway.plugin:plugin"),
+        commands={
+            "gateway": "Talk to your sessions from chat networks.",
+            "handoff": "Hand a session over to a chat network.",
+        },
+    ),
+    BuiltIn(
+        name="http",
+        plugin=Lazy("sojourn.http:plugin"),
+        commands={
+            "serve": "Serve your sessions over HTTP.",
+            "dashboard": "Serve your sessions, and open them in a browser.",
+            "token": "The access token: show it, or replace it.",
+            "browsers": "The browsers that are signed in.",
+        },
+    ),
+    BuiltIn(name="dashboard", plugin=Lazy("sojourn.dashboard:plugin")),
+)
