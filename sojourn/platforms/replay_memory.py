@@ -1,4 +1,4 @@
-"""Requests received over webhooks, remembered across restarts for as long as their signatures are valid."""
+"""Replay memory: which requests were received, kept across restarts for as long as their signatures are valid."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sojourn.ports.store import Record, RecordStore
 
 KIND = "webhook_received"
 _LASTING, _PASSING = "lasting", "passing"  # whether the signature ever expires
-_RETENTION_SECONDS = 30 * 86_400.0  # of what expires in minutes: a clock may go back
+_RETENTION_SECONDS = 30 * 86_400.0  # of what expires in minutes or days: a clock may go back
 _PAGE_ROWS = 500
 
 
-class ReceivedRequests:
+class ReplayMemory:
     """The ids of requests whose messages are stored."""
 
     def __init__(self, store: RecordStore) -> None:
@@ -37,4 +37,4 @@ class ReceivedRequests:
 
 
 def _key(kind: str, id: str) -> str:
-    return f"{kind}/{hashlib.sha256(id.encode()).hexdigest()}"
+    return f"{kind}/{hashlib.sha256(id.encode(errors='surrogatepass')).hexdigest()}"
