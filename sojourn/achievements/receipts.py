@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from sojourn.achievements.aggregate import SessionAggregate, is_local_model, is_weekend_and_night
 from sojourn.achievements.counters import Span
@@ -23,6 +23,13 @@ _CONTEXT_BYTES = 90  # shown before and after the first hit
 _MAX_HIGHLIGHTS = 20  # per message
 
 
+@runtime_checkable
+class HasSeqs(Protocol):
+    """A history whose rows have a number in their session's log, which a link can name."""
+
+    def find_seqs(self, rows: Sequence[int]) -> dict[int, int]: ...
+
+
 def find_receipts(
     book: RuleBook,
     badge: Achievement,
@@ -33,6 +40,16 @@ def find_receipts(
     limit: int = 20,
 ) -> tuple[list[dict[str, Any]], str]:
     """The next `limit` receipts of a badge, newest sessions first, and the `after` of the next page; "" at the end."""
+    shown, following = _collect_receipts(book, badge, records, history, after, limit)
+    if isinstance(history, HasSeqs):
+        seqs = history.find_seqs([one["row"] for one in shown])
+        shown = [{**one, "seq": seqs.get(one["row"])} for one in shown]
+    return shown, following
+
+
+def _collect_receipts(
+    book: RuleBook, badge: Achievement, records: Sequence[CacheRecord], history: History, after: str, limit: int
+) -> tuple[list[dict[str, Any]], str]:
     if not 1 <= limit <= 200:
         raise BadInput(f"{limit} receipts cannot be shown at once.", hint="Ask for 1 to 200.")
     last_session, _, last_row = after.rpartition(":")
@@ -163,7 +180,10 @@ def _excerpt(text: bytes, spans: Sequence[Span]) -> tuple[str, list[list[int]]]:
     begin = max(0, first - _CONTEXT_BYTES)
     while begin > 0 and 0x80 <= text[begin] < 0xC0:  # do not begin inside a character
         begin -= 1
+    begin = (begin and text.find(b" ", begin, first) + 1) or begin  # nor inside a word, where there are spaces
     end = min(len(text), min(stop, first + 2 * _CONTEXT_BYTES) + _CONTEXT_BYTES)
+    if end < len(text):
+        end = max(stop if stop < end else 0, text.rfind(b" ", first, end)) or end
     shown = text[begin:end].decode("utf-8", "ignore")
     marks = [
         [len(text[begin:start].decode("utf-8", "ignore")), len(text[begin : min(stop, end)].decode("utf-8", "ignore"))]

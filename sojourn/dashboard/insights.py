@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sojourn.core.messages import Json
+from sojourn.core.messages import Json, Message, ToolCall, tool_calls_of
 from sojourn.core.sessions import OWNER, Session
 from sojourn.ports.app import AgentContext
 from sojourn.ports.history import HasToolExchanges
@@ -196,26 +196,28 @@ def _count_tool_results(app: AgentContext, most: int) -> dict[str, Any]:
 
 
 def _judge_calls(rows: list[Any], judge: CallJudge) -> Iterable[tuple[str, bool]]:
-    pending: dict[str, tuple[str, Any]] = {}
+    pending: dict[str, ToolCall] = {}
     for _, role, content, _, calls, _, call_id, effect, extra in rows:
-        for call in _parse_json(calls) or ():
-            function = call.get("function") or {}
-            arguments = _parse_json(function.get("arguments")) if isinstance(function.get("arguments"), str) else {}
-            pending[str(call.get("id"))] = (str(function.get("name")), arguments if isinstance(arguments, dict) else {})
-        if role == b"tool" and call_id is not None and (found := pending.pop(call_id.decode("utf-8", "replace"), None)):
-            noted = _parse_json(extra)
-            result = content.decode("utf-8", "replace") if content is not None else None
+        for call in tool_calls_of(Message(role="assistant", tool_calls=_to_text(calls))):
+            pending[call.id] = call
+        if role == b"tool" and call_id is not None and (asked := pending.pop(_to_text(call_id) or "", None)):
             verdict = judge(
-                *found,
-                result,
-                extra=noted if isinstance(noted, dict) else None,
-                effect=effect.decode() if effect else None,
+                asked.name,
+                _parse_object(asked.arguments) or {},
+                _to_text(content),
+                extra=_parse_object(_to_text(extra)),
+                effect=_to_text(effect),
             )
-            yield found[0], verdict.success
+            yield asked.name, verdict.success
 
 
-def _parse_json(raw: bytes | str | None) -> Any:
+def _to_text(raw: bytes | None) -> str | None:
+    return None if raw is None else raw.decode("utf-8", "replace")
+
+
+def _parse_object(text: str | None) -> dict[str, Any] | None:
     try:
-        return json.loads(raw) if raw else None
+        found = json.loads(text) if text else None
     except (ValueError, RecursionError):
         return None
+    return found if isinstance(found, dict) else None

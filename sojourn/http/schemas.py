@@ -132,6 +132,9 @@ class MessagePage(BaseModel):
 
     messages: list[MessageSchema]
     next: int | None = Field(default=None, description="Give it back as `after` for the next page; null: no more.")
+    previous: int | None = Field(
+        default=None, description="Give it back as `before` for the page before this one; null: this is the first."
+    )
 
 
 class SnippetSchema(BaseModel):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
+from pydantic import Field, model_validator
 
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, Session
@@ -30,7 +32,6 @@ Rows = AsyncGenerator[Recorded, None]
 router = APIRouter(prefix="/api/sessions/{id}", tags=["transcripts"], responses=problem_responses(404, 409))
 _KINDS = r"^(undone|summarised)(,(undone|summarised))*$"
 _PAGE_CHARACTERS = 4_000_000
-Include = Annotated[str | None, Query(pattern=_KINDS, description="Also `undone`, `summarised` rows, or both.")]
 
 
 def _is_included(message: Message, also: set[str]) -> bool:
@@ -39,39 +40,80 @@ def _is_included(message: Message, also: set[str]) -> bool:
     return ("summarised" if message.compacted else "undone") in also
 
 
-async def _read_rows(store: SessionStore, session: Session, after: int, include: str | None) -> Rows:
+async def _read_rows(
+    store: SessionStore, session: Session, include: str | None, *, after: int = 0, before: int = 0
+) -> Rows:
+    """The messages after a number in order, or those below `before`, newest first."""
     also = set(include.split(",")) if include else set()
-    async with aclosing(store.read(session.id, after=after, messages_only=True)) as found:
+    async with aclosing(store.read(session.id, after=after, before=before, messages_only=True)) as found:
         async for recorded in found:
             if isinstance(recorded.item, Message) and _is_included(recorded.item, also):
                 yield recorded
 
 
+class PagePosition(schemas.StrictSchema):
+    """Which page of a transcript: forwards from the start, or from one of these places. Pages are always in order."""
+
+    include: str | None = Field(default=None, pattern=_KINDS, description="Also `undone`, `summarised` rows, or both.")
+    after: int = Field(default=0, ge=0, le=MAX_INTEGER, description="The `next` of the page before: goes forwards.")
+    before: int | None = Field(
+        default=None, ge=1, le=MAX_INTEGER, description="The `previous` of a later page: goes backwards."
+    )
+    newest: bool = Field(default=False, description="The last page.")
+    around: int | None = Field(
+        default=None, ge=0, le=MAX_INTEGER, description="The page with this message (its `seq`) in the middle."
+    )
+    limit: int = Field(default=100, ge=1, le=1000)
+
+    @model_validator(mode="after")
+    def _name_one_place(self) -> PagePosition:
+        if sum((self.after > 0, self.before is not None, self.newest, self.around is not None)) > 1:
+            raise ValueError("give one of after, before, newest and around")
+        return self
+
+
 @router.get("/messages", summary="Read the transcript")
 async def messages(
-    session: ResolvedSession,
-    store: StoreDep,
-    form: ExactForm,
-    include: Include = None,
-    after: Annotated[int, Query(ge=0, le=MAX_INTEGER, description="The `next` of the page before.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    session: ResolvedSession, store: StoreDep, form: ExactForm, where: Annotated[PagePosition, Query()]
 ) -> schemas.MessagePage:
     """In order. A page of long messages ends early, so that nobody else has to wait for it."""
-    page, more = await _page(_read_rows(store, session, after, include), limit)
+    page = await _read_window(store, session, where)
     if form:
-        exact = [(recorded.seq, encode_recorded(recorded)[1]) for recorded in page]
-        return exact_response({"messages": exact, "next": more}, schemas.MessagePage)
-    return schemas.MessagePage(messages=[schemas.MessageSchema.of(recorded) for recorded in page], next=more)
+        exact = [(recorded.seq, encode_recorded(recorded)[1]) for recorded in page.rows]
+        return exact_response({"messages": exact, "next": page.next, "previous": page.previous}, schemas.MessagePage)
+    shown = [schemas.MessageSchema.of(recorded) for recorded in page.rows]
+    return schemas.MessagePage(messages=shown, next=page.next, previous=page.previous)
+
+
+class _Window(NamedTuple):
+    """Rows in order, and where the pages before and after them begin."""
+
+    rows: list[Recorded]
+    previous: int | None
+    next: int | None
+
+
+async def _read_window(store: SessionStore, session: Session, where: PagePosition) -> _Window:
+    rows = partial(_read_rows, store, session, where.include)
+    if where.around is not None:
+        below, previous = await _page(rows(before=where.around), where.limit // 2) if where.around else ([], None)
+        above, more = await _page(rows(after=where.around - 1), where.limit - where.limit // 2)
+        return _Window([*reversed(below), *above], previous, more)
+    if where.before or where.newest:
+        found, previous = await _page(rows(before=where.before or MAX_INTEGER), where.limit)
+        return _Window(found[::-1], previous, found[0].seq if found and where.before else None)
+    found, more = await _page(rows(after=where.after), where.limit)
+    return _Window(found, found[0].seq if found and where.after else None, more)
 
 
 async def _page(rows: Rows, limit: int) -> tuple[list[Recorded], int | None]:
-    """The rows of one page, and where the next one begins."""
+    """The rows of one page, and where the next one in this direction begins."""
     page: list[Recorded] = []
     size = 0
     async with aclosing(rows) as found:
         async for recorded in found:
-            if len(page) == limit or size > _PAGE_CHARACTERS:
-                return page, page[-1].seq
+            if len(page) >= limit or size > _PAGE_CHARACTERS:
+                return page, page[-1].seq if page else recorded.seq + 1
             page.append(recorded)
             if isinstance(recorded.item, Message):
                 size += len(recorded.item.content or "") + len(recorded.item.tool_calls or "")
@@ -94,9 +136,9 @@ async def export(
 ) -> StreamingResponse:
     """JSONL: one line, the session with all its messages. Markdown: to be read, without what was undone."""
     lines, media, ending = (
-        (_jsonl(session, _read_rows(store, session, 0, "undone,summarised")), "application/jsonl", "jsonl")
+        (_jsonl(session, _read_rows(store, session, "undone,summarised")), "application/jsonl", "jsonl")
         if format == "jsonl"
-        else (_markdown(session, _read_rows(store, session, 0, "summarised")), "text/markdown; charset=utf-8", "md")
+        else (_markdown(session, _read_rows(store, session, "summarised")), "text/markdown; charset=utf-8", "md")
     )
     name = re.sub(r"[^\w.-]", "_", session.id, flags=re.ASCII)
     return StreamingResponse(

@@ -176,8 +176,8 @@ class SessionLog(Protocol):
         approval removes its pending question, and `done` all of them. LeaseLost, NotDriving."""
 
     async def get_question(self, session: SessionId, id: str) -> PendingQuestion | None: ...
-
-    def read(self, session: SessionId, *, after: int = 0, messages_only: bool = False) -> Log: ...
+    # With `before`, read yields what is below it, newest first.
+    def read(self, session: SessionId, *, after: int = 0, before: int = 0, messages_only: bool = False) -> Log: ...
     def watch(self, session: SessionId, *, after: int = 0) -> Log:
         """Reads, then yields each new item from any process until the iterator is closed."""
 

@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
+from sojourn.core.events import Metadata
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import SessionId
 from sojourn.ports.history import HasChangeFeed, HasToolExchanges, History, HistoryChanges, SessionFacts
@@ -110,6 +111,13 @@ class HistoryContract:
             (b"assistant", "später".encode(), False, (call.tool_calls or "").encode(), None),
             (b"tool", b"ok", False, None, b"terminal"),
         ]
+
+    async def test_each_row_has_its_number_in_the_log(self, store: Store) -> None:
+        await begin(store, "somewhere else")
+        session = await begin(store, "one", Metadata(), "two")
+        with open_history(store) as history:
+            [(_, rows)] = list(history.messages([session]))
+            assert history.find_seqs([row[0] for row in rows]) == {rows[0][0]: 1, rows[1][0]: 3}  # type: ignore[attr-defined]
 
     async def test_exchanges_tell_which_answer_belongs_to_which_call(self, store: Store) -> None:
         call = assistant("I look.", [ToolCall(id="c1", name="terminal", arguments="{}")])

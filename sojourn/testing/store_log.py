@@ -49,6 +49,16 @@ class LogContract:
         assert [kept.public_id for kept in second] == [f"{session}:3"]
         assert (await store.get(session)).last_seq == 3
 
+    async def test_the_log_is_read_backwards_from_any_number(self, store: Store) -> None:
+        session = await begin(store, "hi", Metadata(), assistant("Hello"), Done(), *(f"line {n}" for n in range(600)))
+        seqs = [kept.seq for kept in await collect(store.read(session, before=10**9))]
+        assert seqs == list(range(604, 0, -1))
+        assert [kept.seq for kept in await collect(store.read(session, after=2, before=5))] == [4, 3]
+        below = await collect(store.read(session, before=5, messages_only=True))
+        assert [(kept.seq, type(kept.item).__name__) for kept in below] == [(3, "Message"), (1, "Message")]
+        with pytest.raises(NotFound):
+            await collect(store.read(NOBODY, before=5))
+
     async def test_messages_and_events_share_one_numbering(self, store: Store) -> None:
         session = await begin(store, "hi", Metadata(), Chunk("Hel"), assistant("Hello"), Done())
         kept = await collect(store.read(session))

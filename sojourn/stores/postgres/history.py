@@ -111,5 +111,9 @@ class PostgresHistory:
             for place, content, structured in self._fetch(_FIRST_USER_MESSAGE, list(sessions))
         }
 
+    def find_seqs(self, rows: Sequence[int]) -> dict[int, int]:
+        """The number in its session's log of each row."""
+        return dict(self._fetch("SELECT id, seq FROM messages WHERE id = ANY(%s)", list(rows)))
+
     def close(self) -> None:
         self._connection.close()

@@ -126,15 +126,20 @@ def encode_event_row(
     return (lease.session, seq, turn, name, text, now), recorded
 
 
-def read_page(db: Db, session: SessionId, after: int, messages_only: bool, limit: int) -> list[Recorded]:
-    """Returns the next items of the log; fewer than `limit` only at its end."""
-    page = "FROM {} WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?"
-    params = (escape(session), after, limit)
+def read_page(
+    db: Db, session: SessionId, after: int, messages_only: bool, limit: int, before: int = 0
+) -> list[Recorded]:
+    """Returns the next items of the log; fewer than `limit` only at its end. With `before`, the last ones before that
+    number, newest first."""
+    bound, order, backwards = ("seq < ?", "DESC", [before]) if before else ("1 = 1", "ASC", [])
+    page = f"FROM {{}} WHERE session_id = ? AND seq > ? AND {bound} ORDER BY seq {order} LIMIT ?"
+    params = (escape(session), after, *backwards, limit)
     rows = db.fetch_all(f"SELECT session_id, seq, {_COLUMNS} {page.format('messages')}", params)
     items = [_recorded_message(row) for row in rows]
     if not messages_only:
         rows = db.fetch_all(f"SELECT {', '.join(EVENT_COLUMNS)} {page.format('events')}", params)
-        items = sorted([*items, *(_recorded_event(row, after) for row in rows)], key=lambda item: item.seq)
+        items += [_recorded_event(row, after) for row in rows]
+        items.sort(key=lambda item: item.seq, reverse=bool(before))
     if not items:
         check_session_exists(db, session)
     return items[:limit]

@@ -200,13 +200,13 @@ class SqlStore(ABC):
     def _redact_now(self, items: Sequence[Yielded]) -> list[Yielded]:
         return [redact_message(item, self.redactor) if isinstance(item, Message) else item for item in items]
 
-    async def read(self, session: SessionId, *, after: int = 0, messages_only: bool = False) -> Log:
+    async def read(self, session: SessionId, *, after: int = 0, before: int = 0, messages_only: bool = False) -> Log:
+        page = partial(log.read_page, session=session, messages_only=messages_only, limit=_PAGE_ITEMS)
         while True:
-            work = partial(log.read_page, session=session, after=after, messages_only=messages_only, limit=_PAGE_ITEMS)
-            items = await self._read(work)
+            items = await self._read(partial(page, after=after, before=before))
             for item in items:
                 yield item
-                after = item.seq
+                after, before = (after, item.seq) if before else (item.seq, 0)
             if len(items) < _PAGE_ITEMS:
                 return
 

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from sojourn.ports.history import HistoryChanges, RawExchange, RawMessage, SessionFacts
+from sojourn.stores.sql.db import placeholders
 from sojourn.stores.sql.history import SELECT_FACTS, FactsRow, SessionFactsCache, unescape_bytes, unescape_row
 from sojourn.stores.sqlite.connect import connect, translate_errors
 from sojourn.text.escape import first_words
@@ -27,6 +28,7 @@ _FIRST_USER_MESSAGE = """
 SELECT substr(CAST(content AS BLOB), 1, 400), structured FROM messages
 WHERE session_id = ? AND role = 'user' AND content IS NOT NULL ORDER BY timestamp, id LIMIT 1
 """
+_SEQS = "SELECT id, seq FROM messages WHERE id IN"
 
 
 class SqliteHistory:
@@ -98,6 +100,11 @@ class SqliteHistory:
                 if row := self._open().execute(_FIRST_USER_MESSAGE, (session,)).fetchone():
                     found[session] = "" if row[1] else first_words(unescape_bytes(row[0]))
         return found
+
+    def find_seqs(self, rows: Sequence[int]) -> dict[int, int]:
+        """The number in its session's log of each row."""
+        with translate_errors(self.path):
+            return dict(self._open().execute(f"{_SEQS} ({placeholders(rows)})", rows).fetchall())
 
     def close(self) -> None:
         if self._connection is not None:

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from sojourn.app import App
 from sojourn.config import load
-from sojourn.core.messages import ToolCall, assistant, tool_result, user
+from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.dashboard.api import router
 from sojourn.http import problems
 from sojourn.ports.app import ImportReport
@@ -66,6 +66,19 @@ async def test_a_cost_nobody_told_is_not_nothing(kit, client):
     assert figures["days"][0]["cost_usd"] == 0.25
     assert figures["by_project"][0]["name"] == "/home/sam/garden"
     assert [one["id"] for one in figures["most_expensive"]] == [session]
+
+
+MALFORMED_CALLS = ('[null, 7, "terminal", {}]', "7", "{}", '[{"id": "c0", "function": 3}]', "[" * 100_000, '{"a": NaN}')
+
+
+async def test_one_malformed_row_does_not_break_the_counts_of_tools(kit, client):
+    session = await talk(kit, ("terminal", '{"output": "ok", "exit_code": 0}'))
+    odd = [Message(role="assistant", tool_calls=calls) for calls in MALFORMED_CALLS]
+    lease = await kit.store.lease(session, holder="a test", surface="cli")
+    await kit.store.append(lease, [*odd, Message(role="tool", content="?", tool_call_id="c0", extra="[1]")])
+    answer = await client.get("/tools")
+    assert answer.status_code == 200
+    assert answer.json()["tools"] == [{"tool": "terminal", "worked": 1, "failed": 0}]
 
 
 async def test_tools_are_judged_by_their_results(kit, client):

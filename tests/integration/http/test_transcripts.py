@@ -61,6 +61,47 @@ async def test_pages_follow_each_other(client, store, session):
     assert ([one["seq"] for one in rest["messages"]], rest["next"]) == ([3, 4, 5], None)
 
 
+async def read_page(client, session, **params):
+    answer = await client.get(f"/api/sessions/{session.id}/messages", params=params)
+    assert answer.status_code == 200, answer.text
+    page = answer.json()
+    return [one["seq"] for one in page["messages"]], page["previous"], page["next"]
+
+
+async def test_the_newest_page_comes_first_and_older_ones_by_cursor(client, store, session):
+    await say(store, session, *(user(f"line {number}") for number in range(5)))
+    assert await read_page(client, session, newest=True, limit=2) == ([4, 5], 4, None)
+    assert await read_page(client, session, before=4, limit=2) == ([2, 3], 2, 3)
+    assert await read_page(client, session, before=2, limit=2) == ([1], None, 1)
+    assert await read_page(client, session, after=1, limit=2) == ([2, 3], 2, 3)
+
+
+async def test_a_page_around_a_message_goes_on_in_both_directions(client, store, session):
+    await say(store, session, *(user(f"line {number}") for number in range(9)))
+    assert await read_page(client, session, around=5, limit=4) == ([3, 4, 5, 6], 3, 6)
+    assert await read_page(client, session, around=1, limit=4) == ([1, 2], None, 2)
+    assert await read_page(client, session, around=9, limit=1) == ([9], 9, None)
+    assert await read_page(client, session, around=400, limit=4) == ([8, 9], 8, None)
+
+
+async def test_every_message_is_reached_backwards_summarised_ones_included(client, store, session):
+    await say(
+        store, session, *(Message(role="user", content="x", active=n % 3 == 0, compacted=n % 3 != 0) for n in range(7))
+    )
+    seen: list[int] = []
+    position: dict[str, object] = {"newest": True}
+    while position:
+        seqs, previous, _ = await read_page(client, session, include="summarised", limit=3, **position)
+        seen = seqs + seen
+        position = {"before": previous} if previous else {}
+    assert seen == [1, 2, 3, 4, 5, 6, 7]
+
+
+async def test_a_page_has_one_place(client, session):
+    for query in ("after=1&before=3", "newest=true&around=2", "before=0", "sideways=1"):
+        assert (await client.get(f"/api/sessions/{session.id}/messages?{query}")).status_code == 422, query
+
+
 async def test_a_page_of_long_messages_ends_early(client, store, session):
     await say(store, session, *(user(letter * 3_000_000) for letter in "abc"))
     first = (await client.get(f"/api/sessions/{session.id}/messages")).json()

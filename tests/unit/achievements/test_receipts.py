@@ -37,6 +37,18 @@ def test_the_words_that_counted_are_marked(history):
         assert {one["excerpt"][start:stop].lower() for start, stop in one["highlights"]} == {"codex"}
 
 
+def test_a_receipt_names_the_message_where_a_history_numbers_them(history):
+    assert "seq" not in shown(history, "codex_conjurer")[0][0]
+    history.find_seqs = lambda rows: {row: 10 * row for row in rows}
+    assert [(one["row"], one["seq"]) for one in shown(history, "codex_conjurer")[0]] == [(1, 10), (2, 20), (2, 20)]
+
+
+def test_an_excerpt_ends_between_words(history):
+    history.put("new", "alphabet " * 40 + "codex" + " wonderful" * 40, started_at=2.0)
+    words = shown(history, "codex_conjurer")[0][0]["excerpt"].split()
+    assert set(words) == {"alphabet", "codex", "wonderful"}
+
+
 def test_pages_follow_each_other(history):
     seen, after = [], ""
     while True:
