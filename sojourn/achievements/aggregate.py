@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +25,7 @@ class SessionAggregate:
         self._added = [0] * len(book.fields)
         self._bests: dict[int, _Best] = {}  # column → session with the largest value, if known
         self.problems = 0  # malformed rows
+        self._oldest_change = -math.inf  # the earliest start of a session that changed; at first, all did
         self.change(records)
 
     def __len__(self) -> int:
@@ -50,6 +52,7 @@ class SessionAggregate:
             self._listed.add(record.facts.started_at, record.facts.model)
         for record in before:
             self._listed.add(record.facts.started_at, record.facts.model, times=-1)
+        self._oldest_change = min([self._oldest_change, *map(find_start, before), *map(find_start, come)])
         self.problems += sum(map(_problems, come)) - sum(map(_problems, before))
         more, less = self._columns(come), self._columns(before)
         self._added = [old + new - away for old, new, away in zip(self._added, more, less, strict=True)]
@@ -60,6 +63,11 @@ class SessionAggregate:
     def _columns(self, records: Sequence[CacheRecord]) -> list[int]:
         columns = zip(*(record.contribution.values for record in records), strict=True)
         return [sum(column) for column in columns] or [0] * len(self._added)
+
+    def take_oldest_change(self) -> float:
+        """The earliest start among the sessions that changed since the last call; infinity if none did."""
+        oldest, self._oldest_change = self._oldest_change, math.inf
+        return oldest
 
     def totals(self) -> dict[str, int]:
         found, fields = self._listed.totals(), self._book.fields
@@ -93,6 +101,12 @@ class SessionAggregate:
             equals = (record for record, one in zip(self._records.values(), column, strict=True) if one == value)
             self._bests[at] = min(equals, key=lambda record: record.facts.order), value
         return self._bests.get(at)
+
+
+def find_start(record: CacheRecord) -> float:
+    """When a session began; infinity if that is no time."""
+    started = record.facts.started_at
+    return started if isinstance(started, (int, float)) else math.inf
 
 
 def _problems(record: CacheRecord) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from sojourn.achievements.metrics import TIER_NAMES
@@ -35,6 +35,11 @@ def evaluate_badge(badge: Achievement, totals: Mapping[str, int]) -> BadgeProgre
     if badge.requirements:
         return _evaluate_requirements(badge, totals)
     return _evaluate_tiers(badge, int(totals.get(badge.metric) or 0))
+
+
+def keep_unlocked(at: BadgeProgress, first_tier: str | None) -> BadgeProgress:
+    """The progress of a badge that was unlocked before: it stays unlocked, whatever its total is now."""
+    return at if at.unlocked else replace(at, unlocked=True, discovered=True, state="unlocked", tier=first_tier)
 
 
 def _evaluate_tiers(badge: Achievement, value: int) -> BadgeProgress:

@@ -36,7 +36,7 @@ def open_store_scans(app: PluginContext, *, gentle: bool = False) -> ScanCoordin
         app.store.history(),
         open_store_documents(app),
         book=build_rule_book(app),
-        settings=_build_settings(app, gentle=gentle),
+        settings=replace(_build_settings(app, gentle=gentle), is_ours=True),
     )
 
 

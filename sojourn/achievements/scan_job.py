@@ -18,6 +18,7 @@ from sojourn.achievements.scan import IN_PROCESS_ROWS, ScanResult, build_scanner
 from sojourn.achievements.session_cache import CachedSession, SessionCache
 from sojourn.achievements.session_scanner import SessionScanner
 from sojourn.achievements.snapshot import Snapshot, SnapshotStore, build_snapshot
+from sojourn.achievements.threshold_dates import ThresholdDates
 from sojourn.achievements.unlocks import Unlock
 from sojourn.ports.history import HasChangeFeed, History, HistoryChanges
 
@@ -36,6 +37,7 @@ class ScanSettings:
     first_wait_seconds: float = 5.0  # seconds until a retry after a failure; doubles each time
     max_wait_seconds: float = 600.0
     inherited_state: Path | None = None  # state.json of another program; its unlock dates are adopted
+    is_ours: bool = False  # a scan of our own store: badges say when they were reached, and stay unlocked
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class ScanJob:
         self._zone: tuple[object, ...] = ()  # the time zone in which it was counted
         self._unsaved: dict[str, Unlock] = {}  # unlocks that could not be written; valid while this process runs
         self._problem: str | None = None
+        self._dates = ThresholdDates(book) if settings.is_ours else None
         self._scanner = scanner or cache(partial(build_scanner, book))  # made when it is first needed
 
     @property
@@ -98,7 +101,8 @@ class ScanJob:
 
         aggregate, result = self._update(mark[1:], full, progress, stopped)
         before = unlocks.load(self._documents, inherited=self._settings.inherited_state) | self._unsaved
-        snapshot, after = self._build(aggregate, _build_result_meta(result, aggregate), int(now()), before)
+        dates = None if result.damaged else self._dates
+        snapshot, after = self._build(aggregate, _build_result_meta(result, aggregate), int(now()), before, dates)
         outcome = ScanOutcome(snapshot, after, aggregate, is_new=True)
         self._last = mark, outcome
         return outcome
@@ -183,10 +187,17 @@ class ScanJob:
             self._try_save("the journal", lambda: self._cache.add(fresh))
 
     def _build(
-        self, sessions: SessionAggregate, meta: Mapping[str, Any], now: int, known: Mapping[str, Unlock] | None = None
+        self,
+        sessions: SessionAggregate,
+        meta: Mapping[str, Any],
+        now: int,
+        known: Mapping[str, Unlock] | None = None,
+        dates: ThresholdDates | None = None,
     ) -> tuple[Snapshot, dict[str, Unlock]]:
         previews = self._history.previews
-        return build_snapshot(self._book, sessions, scan_meta=meta, previews=previews, now=now, known=known)
+        return build_snapshot(
+            self._book, sessions, scan_meta=meta, previews=previews, now=now, known=known, dates=dates
+        )
 
     def _try_save(self, what: str, write: Callable[[], None]) -> bool:
         """Runs `write` and records an OSError: a full disk must not cost the result of the scan."""

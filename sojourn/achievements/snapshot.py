@@ -11,9 +11,10 @@ from typing import Any
 
 from sojourn.achievements.aggregate import SessionAggregate
 from sojourn.achievements.document_store import DocumentStore
-from sojourn.achievements.evaluate import badge_to_json, evaluate_badge
+from sojourn.achievements.evaluate import badge_to_json, evaluate_badge, keep_unlocked
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session_cache import CacheRecord
+from sojourn.achievements.threshold_dates import ThresholdDates
 from sojourn.achievements.unlocks import Unlock
 from sojourn.ports.history import SessionFacts
 
@@ -32,17 +33,26 @@ def build_snapshot(
     previews: Previews,
     now: int,
     known: Mapping[str, Unlock] | None = None,
+    dates: ThresholdDates | None = None,
 ) -> tuple[Snapshot, dict[str, Unlock]]:
     """Evaluates all badges; returns the snapshot and the unlock records after it.
 
     `known` are the unlock records so far; without them the snapshot is partial: it has no unlock dates.
+    `dates` are given for our own store and a complete scan: badges then say when they were reached, and one that was
+    unlocked stays so when its sessions are gone.
     """
     totals = sessions.totals()
     unlocks = dict(known or {})
     labels = book.labels
+    progress = {badge.id: evaluate_badge(badge, totals) for badge in book.achievements}
+    if dates is not None:
+        progress = {
+            id: keep_unlocked(at, unlocks[id].first_tier) if id in unlocks else at for id, at in progress.items()
+        }
+    reached = dates.find_all([one for one in book.achievements if progress[one.id].unlocked], sessions) if dates else {}
     items = []
     for badge in book.achievements:
-        at = evaluate_badge(badge, totals)
+        at = progress[badge.id]
         shown = badge_to_json(badge, at, labels)
         if at.unlocked:
             evidence = _find_evidence(sessions, badge.metric, previews) if badge.metric else None
@@ -51,6 +61,10 @@ def build_snapshot(
             record = unlocks.get(badge.id)
             shown["unlocked_at"] = record.unlocked_at if record else None
             shown["evidence"] = (record.evidence if record else None) or evidence
+            if dates is not None:
+                facts = reached.get(badge.id)
+                shown["reached_at"] = int(facts.started_at) if facts else None
+                shown["reached_session_id"] = facts.id if facts else None
         items.append(shown)
     states = [one["state"] for one in items]
     snapshot = {
