@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sojourn.platforms.telegram import plugin as telegram
     from sojourn.platforms.webhook import plugin as webhook
     from sojourn.platforms.wecom import plugin as wecom
+    from sojourn.platforms.weixin import plugin as weixin
     from sojourn.platforms.xmpp import plugin as xmpp
     from sojourn.runtimes.acp import plugin as acp
     from sojourn.runtimes.echo import plugin as echo
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
         feishu,
         wecom,
         qqbot,
+        weixin,
         gateway,
         http_,
         dashboard,
@@ -172,6 +174,7 @@ BUILT_INS = (
     BuiltIn(name="feishu", plugin=Lazy("sojourn.platforms.feishu:plugin"), offers=("platforms",), extra="feishu"),
     BuiltIn(name="wecom", plugin=Lazy("sojourn.platforms.wecom:plugin"), offers=("platforms",), extra="wecom"),
     BuiltIn(name="qqbot", plugin=Lazy("sojourn.platforms.qqbot:plugin"), offers=("platforms",), extra="qqbot"),
+    BuiltIn(name="weixin", plugin=Lazy("sojourn.platforms.weixin:plugin"), offers=("platforms",), extra="weixin"),
     BuiltIn(
         name="gateway",
         plugin=Lazy("sojourn.gateway.plugin:plugin"),

@@ -30,3 +30,11 @@ def load_dotted(dotted: str) -> Any:
     for name in attribute.split(".") if attribute else ():
         found = getattr(found, name)
     return found
+
+
+def dotted_name(part: object) -> str:
+    """The dotted name of an object, for lists and error texts; a text is one already."""
+    if isinstance(part, str):
+        return part
+    kind: Any = part if hasattr(part, "__qualname__") else getattr(part, "callback", None) or type(part)
+    return f"{kind.__module__}:{kind.__qualname__}"

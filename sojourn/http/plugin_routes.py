@@ -16,8 +16,9 @@ from starlette.types import Lifespan
 
 from sojourn.core.errors import BadInput, PluginFailed, SojournError
 from sojourn.http.schemas import PluginSchema
+from sojourn.lazy import dotted_name
 from sojourn.ports.app import AppContext
-from sojourn.ports.plugin import Part, Plugin, dotted_name
+from sojourn.ports.plugin import Part, Plugin
 
 logger = logging.getLogger(__name__)
 _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]

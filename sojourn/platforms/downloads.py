@@ -40,7 +40,7 @@ class VendorDownloads:
         """The bytes and their media type. SendRefused, PlatformDown."""
         try:
             for _ in range(_MAX_REDIRECTS + 1):
-                async with self._http.stream("GET", self._check(url)) as reply:
+                async with self._http.stream("GET", self.check(url)) as reply:
                     if reply.is_redirect:
                         url = str(reply.url.join(reply.headers.get("location", "")))
                         continue
@@ -52,7 +52,8 @@ class VendorDownloads:
             raise PlatformDown(f"{self._label} does not send a file: {type(error).__name__}.") from error
         raise SendRefused("The address leads from one place to another.", kind="forbidden")
 
-    def _check(self, url: str) -> httpx2.URL:
+    def check(self, url: str) -> httpx2.URL:
+        """The address, if it is the vendor's. SendRefused."""
         try:
             address = httpx2.URL(url)
         except (httpx2.InvalidURL, TypeError, ValueError) as error:

@@ -56,9 +56,7 @@ class Inbound:
     at: float = 0.0
     reply_to: str = ""
     mentioned: bool = True  # whether it addresses us; in groups often only a mention does
-    named: bool | None = (
-        None  # whether it really names us, where `mentioned` is more than that: all of a thread, a reply
-    )
+    named: bool | None = None  # whether it really names us, where `mentioned` is also true for a reply or a thread
     pressed: str = ""  # the value of a button; then `text` is its label and `reply_to` its message
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:  # every plugin imports this module
     from sojourn.badge_rules import Achievement, MetricRule
@@ -51,6 +51,7 @@ class Plugin:
     sources: Sequence[Callable[[], Importer]] = ()
     runtimes: Parts = field(default_factory=dict)
     platforms: Parts = field(default_factory=dict)
+    sign_ins: Mapping[str, Part] = field(default_factory=dict)  # by platform; see SignInStep
     tools: Sequence[Part | Tool] = ()
     context: Sequence[Part] = ()
     routes: Sequence[Part] = ()
@@ -72,14 +73,15 @@ class Prompt:
     where: str  # a sentence on where to find the answer
 
 
+class SignInStep(NamedTuple):
+    """What a person sees while signing in to a network: `sign_in(values) -> AsyncGenerator[SignInStep, str]`."""
+
+    text: str
+    scan: str = ""  # to be shown as a QR code
+    has_question: bool = False  # the text asks for something, which is sent into the generator
+    settings: Mapping[str, str] | None = None  # in the last step: what to keep
+
+
 def parts_by_name(parts: Parts) -> dict[str, Part]:
     """Runtimes or platforms by their names, in the order of the plugin."""
     return dict(parts) if isinstance(parts, Mapping) else {one.name: one for one in parts}
-
-
-def dotted_name(part: Part) -> str:
-    """The dotted name of a part, for lists and error texts."""
-    if isinstance(part, str):
-        return part
-    kind = part if hasattr(part, "__qualname__") else getattr(part, "callback", None) or type(part)
-    return f"{kind.__module__}:{kind.__qualname__}"

@@ -9,8 +9,9 @@ import pytest
 from sojourn.app import App
 from sojourn.built_in_plugins import BUILT_INS
 from sojourn.config import load
+from sojourn.lazy import dotted_name
 from sojourn.plugins import Registry, ThirdParty
-from sojourn.ports.plugin import Plugin, dotted_name
+from sojourn.ports.plugin import Plugin
 from sojourn.ports.tool import Tool, Workspace
 from sojourn.tool_schema import tool
 

@@ -10,8 +10,9 @@ from sojourn.cli.command_table import PRINT_PLUGINS
 from sojourn.cli.context import CommandContext, with_context
 from sojourn.cli.options import JsonGroup, yes_option
 from sojourn.core.errors import BadInput
+from sojourn.lazy import dotted_name
 from sojourn.ports.pages import NEEDS, PluginPage
-from sojourn.ports.plugin import Plugin, dotted_name
+from sojourn.ports.plugin import Plugin
 
 
 @click.group(cls=JsonGroup, invoke_without_command=True)

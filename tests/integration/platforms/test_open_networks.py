@@ -33,6 +33,7 @@ NEEDED = {
     "feishu": {"app_id": "cli_1", "app_secret": "x"},
     "wecom": {"bot_id": "b", "secret": "x"},
     "qqbot": {"app_id": "1", "client_secret": "x"},
+    "weixin": {"token": "x"},
 }
 HOMES = {
     "matrix": "!garden:example.org",
@@ -47,6 +48,7 @@ HOMES = {
     "feishu": "oc_garden",
     "wecom": "group:wrGarden",
     "qqbot": "group:GARDEN",
+    "weixin": "ann@im.wechat",
 }
 
 
