@@ -189,6 +189,7 @@ BUILT_INS = (
         commands={
             "serve": "Serve your sessions over HTTP.",
             "dashboard": "Serve your sessions, and open them in a browser.",
+            "server": "The running server: show it, stop it, start it again.",
             "token": "The access token: show it, or replace it.",
             "browsers": "The browsers that are signed in.",
         },

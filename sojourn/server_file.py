@@ -6,24 +6,44 @@ before anybody sends it: HMAC-SHA256 of a nonce and of the address of the connec
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import ipaddress
 import json
 import os
 import secrets
-from collections.abc import Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from sojourn.core.errors import ServerUnreachable
+from sojourn.core.settings import Settings
+from sojourn.settings_table import SETTINGS_BY_NAME
+
+try:
+    import fcntl as _fcntl
+except ImportError:  # Windows: two clients may both start a server; the spare one stops when it is idle
+    _fcntl = None  # type: ignore[assignment]
+fcntl: Any = _fcntl
+
 FILE_NAME = "server.json"
+LOCK_NAME = "server.lock"
 PROOF_PATH = "/proof"
+STOP_PATH = "/api/server/stop"
 NONCE_PATTERN = "^[0-9a-f]{64}$"
 _PROBE_SECONDS = 2.0
 _MAX_PROOF_BYTES = 4096
+_POLL_SECONDS = 0.05
+STOP_SECONDS = 10.0  # seconds a server may take to free its address
+_VARIABLES = frozenset(setting.variable for setting in SETTINGS_BY_NAME.values())
+# What a client may set without meaning another server: where it is, and what its kind decides.
+_OF_THE_SERVER = ("home", "server.host", "server.port", "gateway.platforms", "gateway.embedded")
 
 
 class ProofFailed(OSError):
@@ -39,6 +59,53 @@ class Server:
     pid: int = 0
     started_at: str = ""
     version: str = ""
+    until_idle: bool = False  # a client started it: it stops when it is idle, and gives way to `sojourn serve`
+    overrides: str = ""  # a hash of the settings that its environment and flags set
+
+
+def hash_overrides(settings: Settings) -> str:
+    """A hash of what environment and flags set, the same for a client and the server that it starts."""
+    given = {
+        name: settings[name]
+        for name, origin in settings.origins.items()
+        if origin in ("environment", "flag") and name not in _OF_THE_SERVER
+    }
+    plain = {name: value.reveal() if hasattr(value, "reveal") else str(value) for name, value in given.items()}
+    for_plugins = {name: value for name, value in settings.variables.items() if name not in _VARIABLES}
+    return hashlib.sha256(json.dumps([plain, for_plugins], sort_keys=True).encode()).hexdigest()[:16]
+
+
+async def acquire_start_lock(home: Path, seconds: float) -> Callable[[], None]:
+    """Acquires the start lock, so that clients at once start one server, not two; returns what releases it. Goes on
+    after `seconds` without it. ServerUnreachable for a home that cannot be written to."""
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = os.open(home / LOCK_NAME, os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as error:
+        raise ServerUnreachable(
+            f"No server can be started for {home}: {error.strerror}.", hint="Choose a home you may write to."
+        ) from error
+    until = time.monotonic() + seconds
+    while fcntl is not None and not _try_lock(lock) and time.monotonic() < until:  # noqa: ASYNC110  another process holds it
+        await asyncio.sleep(_POLL_SECONDS)
+    return lambda: os.close(lock)
+
+
+@asynccontextmanager
+async def hold_start_lock(home: Path, seconds: float) -> AsyncIterator[None]:
+    release = await acquire_start_lock(home, seconds)
+    try:
+        yield
+    finally:
+        release()
+
+
+def _try_lock(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def write_server_file(home: Path, server: Server) -> None:
@@ -65,6 +132,8 @@ def read_server_file(home: Path) -> Server | None:
             pid=int(values["pid"]),
             started_at=str(values.get("started_at", "")),
             version=str(values.get("version", "")),
+            until_idle=bool(values.get("until_idle", False)),
+            overrides=str(values.get("overrides", "")),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -93,15 +162,33 @@ def is_serving(server: Server) -> bool:
     return True
 
 
-def request_json(server: Server, method: str, path: str, *, timeout: float) -> Any:
+def request_json(server: Server, method: str, path: str, body: Any = None, *, timeout: float) -> Any:
     """Sends a request with the token and returns the JSON of the answer. OSError, HTTPException, ValueError."""
     connection = _connect(server, timeout)
     try:
-        headers = {"Content-Length": "0", "Authorization": f"Bearer {server.token}"}
-        connection.request(method, path, headers=headers)
+        sent = b"" if body is None else json.dumps(body).encode()
+        headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
+        connection.request(method, path, sent, headers | {"Content-Length": str(len(sent))})
         return json.loads(connection.getresponse().read())
     finally:
         connection.close()
+
+
+async def ask_to_stop(server: Server, *, restart: bool = False, now: bool = False, seconds: float) -> bool:
+    """Asks a server to stop, and waits until its address is free. Turns that run there end first, behind the closed
+    door, unless `now`. False if it is too old to be asked or does not stop in time."""
+    try:
+        await asyncio.to_thread(
+            request_json, server, "POST", STOP_PATH, {"restart": restart, "now": now}, timeout=_PROBE_SECONDS
+        )
+    except (OSError, HTTPException, ValueError):
+        return not await asyncio.to_thread(is_serving, server)
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if not await asyncio.to_thread(is_serving, server):
+            return True
+        await asyncio.sleep(_POLL_SECONDS)
+    return False
 
 
 def _connect(server: Server, timeout: float) -> HTTPConnection:

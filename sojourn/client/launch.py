@@ -7,23 +7,24 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from sojourn import __version__
 from sojourn.client.remote import RemoteService
 from sojourn.core.errors import ServerUnreachable
 from sojourn.core.settings import Secret, Settings
 from sojourn.processes import start_detached
-from sojourn.server_file import Server, is_serving, read_server_file
+from sojourn.server_file import (
+    STOP_SECONDS,
+    Server,
+    ask_to_stop,
+    hash_overrides,
+    hold_start_lock,
+    is_serving,
+    read_server_file,
+)
 from sojourn.settings_table import SETTINGS_BY_NAME
-
-try:
-    import fcntl as _fcntl
-except ImportError:  # Windows: two clients may both start a server; the spare one stops when it is idle
-    _fcntl = None  # type: ignore[assignment]
-fcntl: Any = _fcntl
 
 START_SECONDS = 30.0  # seconds a server may take to be ready
 _POLL_SECONDS = 0.05
@@ -37,43 +38,31 @@ async def find_server(home: Path) -> Server | None:
 
 
 async def connect(settings: Settings) -> RemoteService:
-    """Connects to the service of this home. When an idle server has stopped, the next request starts another."""
+    """Connects to the service of this home. When an idle server has stopped, the next request starts another.
+
+    A server that an older version or another environment has started makes room first; its turns go on to their end.
+    """
+    if _is_unfit(await find_server(settings.home), settings):
+        async with hold_start_lock(settings.home, START_SECONDS):
+            found = await find_server(settings.home)  # another client may have replaced it meanwhile
+            if found is not None and _is_unfit(found, settings) and await ask_to_stop(found, seconds=STOP_SECONDS):
+                await _start(settings, START_SECONDS)
     return RemoteService(await ensure_server(settings), lambda: ensure_server(settings))
+
+
+def _is_unfit(server: Server | None, settings: Settings) -> bool:
+    """Whether a client with other settings or another version has started it."""
+    if server is None or not server.until_idle:
+        return False
+    return (server.version, server.overrides) != (__version__, hash_overrides(settings))
 
 
 async def ensure_server(settings: Settings, *, deadline: float = START_SECONDS) -> Server:
     """Returns the server of this home, starting one if there is none. That one stops when it is idle."""
     if (found := await find_server(settings.home)) is not None:
         return found
-    async with _hold_start_lock(settings.home, deadline):
+    async with hold_start_lock(settings.home, deadline):
         return await find_server(settings.home) or await _start(settings, deadline)
-
-
-@asynccontextmanager
-async def _hold_start_lock(home: Path, seconds: float) -> AsyncIterator[None]:
-    """Holds the start lock, so that two clients at once start one server, not two."""
-    try:
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = os.open(home / "server.lock", os.O_CREAT | os.O_RDWR, 0o600)
-    except OSError as error:
-        raise ServerUnreachable(
-            f"No server can be started for {home}: {error.strerror}.", hint="Choose a home you may write to."
-        ) from error
-    try:
-        until = time.monotonic() + seconds
-        while fcntl is not None and not _try_lock(lock) and time.monotonic() < until:  # noqa: ASYNC110  another process holds it
-            await asyncio.sleep(_POLL_SECONDS)
-        yield
-    finally:
-        os.close(lock)
-
-
-def _try_lock(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 async def _start(settings: Settings, deadline: float) -> Server:
@@ -108,7 +97,7 @@ def _launch(settings: Settings, out: IO[bytes]) -> subprocess.Popen[bytes]:
         for name, origin in settings.origins.items()
         if origin == "flag" and name in SETTINGS_BY_NAME
     }
-    serve = ["serve", "--host", "127.0.0.1", "--port", "0", "--until-idle"]
+    serve = ["serve", "--host", "127.0.0.1", "--port", str(settings["server.port"]), "--until-idle"]
     argv = [sys.executable, "-m", "sojourn", "--home", str(settings.home), *serve]
     return start_detached(argv, cwd=settings.home, env={**os.environ, **flags}, output=out)
 

@@ -8,6 +8,7 @@ plugin = Plugin(
     commands=(
         "sojourn.http.cli:serve",
         "sojourn.http.cli:dashboard",
+        "sojourn.http.cli_server:server",
         "sojourn.http.cli_access:token",
         "sojourn.http.cli_access:browsers",
     ),

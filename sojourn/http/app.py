@@ -18,6 +18,7 @@ from sojourn.http import (
     runtimes,
     search,
     sessions,
+    shutdown,
     status,
     transcripts,
     turns,
@@ -44,10 +45,11 @@ def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> Fas
     browsers = BrowserSessions(lambda: app.state.context.store, lambda: access.mark)
     admissions = Admissions(access, browsers)
     app.state.access, app.state.links, app.state.browsers, app.state.admissions = access, links, browsers, admissions
+    app.state.shutdown = shutdown.Shutdown()
     app.state.streams = Streams(float(context.settings["server.heartbeat_seconds"]))
     problems.install(app)
     talking = (turns, approvals, chat, chat_commands, event_routes, runtimes, completions, login, proof)
-    for part in (status, sessions, transcripts, attachments, search, *talking):
+    for part in (status, shutdown, sessions, transcripts, attachments, search, *talking):
         app.include_router(part.router)
     app.state.mounts.mount(app)
     app.openapi = openapi.build_openapi(app)  # type: ignore[method-assign]

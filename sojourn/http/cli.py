@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import webbrowser
 from collections.abc import Callable, Coroutine
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _LINK_TIMEOUT_SECONDS = 5.0
 # Lazy: `--help` needs no web framework.
-SERVE: Lazy[Callable[..., Coroutine[Any, Any, None]]] = Lazy("sojourn.http.server:serve")
+SERVE: Lazy[Callable[..., Coroutine[Any, Any, bool]]] = Lazy("sojourn.http.server:serve")
 _host_option = click.option("--host", metavar="ADDRESS", help="Where to listen (SOJOURN_HOST; 127.0.0.1).")
 _port_option = click.option("--port", metavar="NUMBER", help="0 takes a free one (SOJOURN_PORT; 8790).")
 
@@ -50,7 +51,8 @@ def serve(
         cli.flags["gateway.platforms"] = "local"
     cli.json = cli.json or as_json
     report = _print_address if until_idle else _print_json if cli.json else _print_ready
-    cli.run(lambda app: SERVE.load()(app, report, until_idle=until_idle))
+    if cli.run(lambda app: SERVE.load()(app, report, until_idle=until_idle)):
+        _start_again()
 
 
 @click.command()
@@ -65,7 +67,14 @@ def dashboard(cli: CliContext, host: str | None, port: str | None, no_open: bool
     link and no other is started.
     """
     _set_address(cli, host, port)
-    cli.run(lambda app: _open_dashboard(app, no_open=no_open))
+    if cli.run(lambda app: _open_dashboard(app, no_open=no_open)):
+        _start_again(*([] if no_open else ["--no-open"]))
+
+
+def _start_again(*flags: str) -> None:
+    """Replaces this process by a new one with the same arguments; the program on disk may be newer."""
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:], *flags])
 
 
 def _set_address(cli: CliContext, host: str | None, port: str | None) -> None:
@@ -97,17 +106,19 @@ def _print_ready(ready: ServerReady) -> None:
     sys.stdout.flush()
 
 
-async def _open_dashboard(app: AppContext, *, no_open: bool) -> None:
+async def _open_dashboard(app: AppContext, *, no_open: bool) -> bool:
+    """Returns whether the server that it started is to start again."""
     running = read_server_file(app.settings.home)
     if running is not None and is_serving(running):
-        return _show_link(running.address, _request_link(running), no_open=no_open)
+        _show_link(running.address, _request_link(running), no_open=no_open)
+        return False
 
     def report(ready: ServerReady) -> None:
         _show_link(ready.server.address, ready.link, no_open=no_open)
         if sys.stdout.isatty():
             click.echo("\nCtrl-C stops it.")
 
-    await SERVE.load()(app, report)
+    return await SERVE.load()(app, report)
 
 
 def _show_link(address: str, link: str, *, no_open: bool) -> None:
@@ -135,6 +146,6 @@ def _request_link(server: Server) -> str:
     except (OSError, HTTPException, ValueError, KeyError, TypeError) as error:
         raise ServerUnreachable(
             f"The server at {server.address} did not make a link.",
-            hint=f"It may be an older version: stop it with `kill {server.pid}`.",
+            hint="It may be an older version: stop it with `sojourn server stop`.",
         ) from error
     return f"{server.address}{path}"

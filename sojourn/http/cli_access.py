@@ -85,7 +85,7 @@ def _wait_until_in_force(settings: Settings, old: Server, new: str) -> None:
         time.sleep(_POLL_SECONDS)
     raise ServerUnreachable(
         f"The new token is kept, but the server at {old.address} still uses the old one.",
-        hint=f"Stop it with `kill {old.pid}`; the next one uses the new token.",
+        hint="Stop it with `sojourn server stop`; the next one uses the new token.",
     )
 
 

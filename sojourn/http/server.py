@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,16 +21,28 @@ import uvicorn
 from fastapi import FastAPI
 
 from sojourn import __version__
-from sojourn.core.errors import BadConfig, BadInput, Conflict, NotAllowed, SojournError
+from sojourn.core.errors import BadConfig, BadInput, Conflict, NotAllowed, ServerUnreachable, SojournError
 from sojourn.core.settings import Settings
 from sojourn.http import login
 from sojourn.http.app import make_app
 from sojourn.http.host_names import is_loopback
+from sojourn.http.shutdown import Shutdown
 from sojourn.http.sse import Streams
 from sojourn.http.token_file import keep_token, read_token
 from sojourn.http_limits import limited_config
 from sojourn.ports.app import AgentContext, AppContext
-from sojourn.server_file import FILE_NAME, Server, is_serving, read_server_file, remove_server_file, write_server_file
+from sojourn.server_file import (
+    FILE_NAME,
+    STOP_SECONDS,
+    Server,
+    acquire_start_lock,
+    ask_to_stop,
+    hash_overrides,
+    is_serving,
+    read_server_file,
+    remove_server_file,
+    write_server_file,
+)
 
 _SWITCH_SECONDS = 0.001  # the thread switch interval: the writer thread must not starve
 _SHUTDOWN_SECONDS = 1  # for requests in progress, after the signal to stop
@@ -50,13 +62,35 @@ class ServerReady:
     link: str = ""  # opens the dashboard, once
 
 
-async def serve(context: AppContext, report: Callable[[ServerReady], None], *, until_idle: bool = False) -> None:
-    """Serves until SIGTERM or SIGINT, or until it is idle. Calls `report` when the server answers."""
+async def serve(context: AppContext, report: Callable[[ServerReady], None], *, until_idle: bool = False) -> bool:
+    """Serves until SIGTERM or SIGINT, until it is asked to stop, or until it is idle. Calls `report` when the server
+    answers. A server that a client has started makes room for this one. Returns whether it is to start again."""
+    with ExitStack() as lock:
+        if not until_idle:  # the client that starts such a server holds the lock itself
+            with suppress(ServerUnreachable):  # a home that cannot be written to has no lock
+                lock.callback(await acquire_start_lock(context.settings.home, STOP_SECONDS))
+            await _take_over(context.settings)
+
+        def report_ready(ready: ServerReady) -> None:
+            report(ready)
+            lock.close()
+
+        return await _serve(context, report_ready, until_idle=until_idle)
+
+
+async def _take_over(settings: Settings) -> None:
+    """Asks a server to stop that a client has started; its turns go on to their end."""
+    running = read_server_file(settings.home)
+    if running is not None and running.until_idle:
+        await ask_to_stop(running, seconds=STOP_SECONDS)
+
+
+async def _serve(context: AppContext, report: Callable[[ServerReady], None], *, until_idle: bool = False) -> bool:
     settings = context.settings
     host, port = str(settings["server.host"]), int(settings["server.port"])
     token, own, warning = _token(settings, host)
     refuse_second(settings)
-    with _listen(host, port) as listening:
+    with _listen(host, port, or_any=until_idle) as listening:
         app = make_app(context, token=token, host=host)
         sys.setswitchinterval(_SWITCH_SECONDS)
         config = uvicorn.Config(
@@ -76,8 +110,11 @@ async def serve(context: AppContext, report: Callable[[ServerReady], None], *, u
             pid=os.getpid(),
             started_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             version=__version__,
+            until_idle=until_idle,
+            overrides=hash_overrides(settings),
         )
-        ready = asyncio.Event()
+        ready, shutdown = asyncio.Event(), app.state.shutdown
+        shutdown.server = record
 
         def on_ready() -> None:
             link = f"{record.address}{login.PATH}?key={app.state.links.new_key()}"
@@ -88,7 +125,9 @@ async def serve(context: AppContext, report: Callable[[ServerReady], None], *, u
         try:
             with _handle_signals(server):
                 async with asyncio.TaskGroup() as tasks:
-                    others = [tasks.create_task(_stop_when_idle(server, app, context, ready))] if until_idle else []
+                    others = [tasks.create_task(_stop_when_asked(server, shutdown))]
+                    if until_idle:
+                        others.append(tasks.create_task(_stop_when_idle(server, app, context, ready)))
                     if not own:
                         others.append(tasks.create_task(_follow_token(settings.home, app, record)))
                     await server.serve([listening])
@@ -96,6 +135,14 @@ async def serve(context: AppContext, report: Callable[[ServerReady], None], *, u
                         task.cancel()
         finally:
             remove_server_file(settings.home, replace(record, token=app.state.access.value))
+    if shutdown.requested.is_set() and not shutdown.now:
+        await shutdown.wait_for_turns(context.store)
+    return bool(shutdown.restart)
+
+
+async def _stop_when_asked(server: uvicorn.Server, shutdown: Shutdown) -> None:
+    await shutdown.requested.wait()
+    server.should_exit = True
 
 
 async def _follow_token(home: Path, app: FastAPI, record: Server) -> None:
@@ -184,11 +231,12 @@ def refuse_second(settings: Settings) -> None:
     if running is not None and is_serving(running):
         raise Conflict(
             f"This home is already served at {running.address} (pid {running.pid}).",
-            hint=f"Use that one, stop it with `kill {running.pid}`, or give this one another --home.",
+            hint="Use that one, stop it with `sojourn server stop`, or give this one another --home.",
         )
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int, *, or_any: bool = False) -> socket.socket:
+    """Opens the socket. `or_any`: on a free port if another program has this one. Conflict, BadInput, NotAllowed."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
@@ -201,6 +249,8 @@ def _listen(host: str, port: int) -> socket.socket:
         opened.listen()
     except OSError as error:
         opened.close()
+        if or_any and error.errno in (errno.EADDRINUSE, errno.EACCES):
+            return _listen(host, 0)
         raise _to_listen_error(host, port, error) from error
     return opened
 

@@ -88,7 +88,7 @@ class RuntimeSelector:
         """The runtime of a request that names none."""
         if selected := str(self._app.settings["agent.runtime"]):
             return selected
-        if not self._default or time.monotonic() > self._until:
+        if self._default != PREFERRED[0] or time.monotonic() > self._until:  # a better one may be there by now
             self._default, self._until = await self._first_ready(), time.monotonic() + _DEFAULT_TTL_SECONDS
         return self._default
 
