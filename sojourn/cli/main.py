@@ -72,5 +72,5 @@ def _set_no_color(ctx: click.Context, param: click.Parameter, value: bool) -> No
 def sojourn() -> None:
     """Sojourn keeps your agent sessions: found, searchable, shared by every surface.
 
-    A SESSION is named by its id, the beginning of one, or its title.
+    A SESSION is named by its id, the beginning of one, its title, or a part of its title.
     """

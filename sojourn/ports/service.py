@@ -83,7 +83,7 @@ class SessionService(Protocol):
 
     async def get(self, session: SessionId, *, principal: Principal = OWNER) -> Session: ...  # NotFound
     async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session:
-        """The session with this id, unique beginning of an id, or title. NotFound, Conflict if several match."""
+        """The session with this id, title, or unique beginning or part of one. NotFound, Conflict if several match."""
 
     async def find(self, listing: Listing) -> list[Session]: ...
     async def change(self, old: Session, new: Session) -> Session:

@@ -189,6 +189,29 @@ class SessionsContract:
             "abx3",
         ]
 
+    async def test_a_session_is_found_by_any_part_of_its_title_that_only_it_has(self, store: Store) -> None:
+        flaky = await store.create(title="Sample: hunting a flaky test")
+        garden = await store.create(title="Sample: a Garden über Nacht")
+        await store.create(title="Sample: gardening gloves")
+        for words in ("flaky", "FLAKY test", "test hunting", "ting a fla", "hunting  a"):
+            assert (await store.resolve(words)).id == flaky.id
+        for words in ("garden", "ÜBER", "a garden"):  # whole words before parts of words
+            assert (await store.resolve(words)).id == garden.id
+        with pytest.raises(Ambiguous, match=r"hunting a flaky test"):
+            await store.resolve("sample")
+        with pytest.raises(NotFound):
+            await store.resolve("flaky", principal=GUEST)
+
+    async def test_a_name_that_fits_nothing_suggests_the_nearest_titles(self, store: Store) -> None:
+        await store.create(title="Sample: hunting a flaky test")
+        await store.create(title="Sample: hidden", principal=GUEST)
+        with pytest.raises(NotFound) as missed:
+            await store.resolve("flakey")
+        assert "Did you mean “Sample: hunting a flaky test”?" in missed.value.hint
+        with pytest.raises(NotFound) as missed:
+            await store.resolve("hiden")
+        assert "Did you mean" not in missed.value.hint
+
     @pytest.mark.parametrize("words", ["", "  ", "\x00", "\ud800", "%", "_", "é", "\U0010ffff", "~", "x" * 5000])
     async def test_words_that_fit_nothing_are_not_found(self, store: Store, words: str) -> None:
         await store.create(id=SessionId("abc"), title="Garden")

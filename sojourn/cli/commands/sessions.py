@@ -23,7 +23,7 @@ NO_LIMIT_SESSIONS = 1_000_000_000  # more than any store holds
 def sessions() -> None:
     """List, read, search and look after sessions.
 
-    A SESSION is named by its id, the beginning of one, or its title.
+    A SESSION is named by its id, the beginning of one, its title, or a part of its title.
     """
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sojourn.core.errors import Ambiguous, BadInput, BadTitle, Conflict, Forgotten, NotFound, TitleTaken
+from sojourn.core.errors import BadInput, Conflict, Forgotten, NotFound, TitleTaken
 from sojourn.core.messages import Json
 from sojourn.core.sessions import (
     DETAIL_FIELDS,
@@ -21,8 +21,9 @@ from sojourn.core.sessions import (
     new_session_id,
 )
 from sojourn.ports.store import Listing, SearchQuery
-from sojourn.stores.sql.db import Conditions, Db, Row, fetch_number, placeholders
+from sojourn.stores.sql.db import Conditions, Db, fetch_number, placeholders
 from sojourn.stores.sql.rows import SESSION_COLUMNS, coerce_column, session_from, title_terms, to_stored_text
+from sojourn.stores.sql.session_names import find_session_id
 from sojourn.text.escape import escape, unescape
 from sojourn.text.query import Clause, parse_query
 
@@ -126,36 +127,8 @@ def session_not_found(session: str) -> NotFound:
 
 
 def resolve_session(db: Db, words: str, *, principal: Principal = OWNER) -> Session:
-    """Finds a session by its exact id or title, or by a unique beginning of its id."""
-    wanted = words.strip()
-    exact = db.fetch_one(
-        "SELECT id FROM sessions WHERE id = ? AND principal = ?", (escape(wanted), principal)
-    ) or db.fetch_one(
-        "SELECT id FROM sessions WHERE principal = ? AND title = ?", (principal, _clean_title_or_none(wanted))
-    )
-    if exact:
-        return get_session(db, exact["id"])
-    found = _find_by_prefix(db, wanted, principal) if wanted else []
-    if not found:
-        raise session_not_found(words)
-    if len(found) > 1:
-        names = ", ".join(row["id"] for row in found[:3])
-        raise Ambiguous(f'"{words}" fits several sessions: {names} …', hint="Give more of the id, or the title.")
-    return get_session(db, found[0]["id"])
-
-
-def _clean_title_or_none(text: str) -> str | None:
-    try:
-        return clean_title(text)
-    except BadTitle:
-        return None  # no session can have this title
-
-
-def _find_by_prefix(db: Db, start: str, principal: Principal) -> list[Row]:
-    where = Conditions()
-    where.add_prefix(f"id{db.collate}", start)
-    where.add("principal = ?", principal)
-    return db.fetch_all(f"SELECT id FROM sessions WHERE {where} ORDER BY id LIMIT 4", where.params)
+    """Finds a session by its id, a unique beginning of it, its title, or a unique part of that."""
+    return get_session(db, find_session_id(db, words, principal))
 
 
 def list_sessions(db: Db, listing: Listing) -> list[Session]:
