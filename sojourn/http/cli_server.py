@@ -23,7 +23,7 @@ _now_option = click.option("--now", is_flag=True, help="Interrupt running turns 
 
 @click.group()
 def server() -> None:
-    """The running server of this home: show it, stop it, start it again.
+    """The running server: show it, stop it, start it again.
 
     `sojourn chat` starts a server when there is none; that one stops when nobody needs it. An open chat starts it
     again.
