@@ -26,6 +26,7 @@ from sojourn.gateway.network_setup import (
     remove_network,
     send_test_message,
 )
+from sojourn.gateway.network_sign_in import SignIns
 from sojourn.gateway.pairing import Identities
 from sojourn.gateway.status import delivery_to_json, handoff_to_json, read_status
 from sojourn.ports.app import AppContext, HasStore
@@ -68,6 +69,13 @@ class NetworkBody(BaseModel):
     settings: dict[Annotated[str, Field(max_length=100)], str | int | float | bool | list[str]] = Field(
         default_factory=dict, max_length=50
     )
+
+
+class AnswerBody(BaseModel):
+    """What was typed in at a step with `has_question`."""
+
+    model_config = ConfigDict(extra="forbid")
+    answer: str = Field(default="", max_length=200)
 
 
 def router(app: AppContext) -> APIRouter:
@@ -184,6 +192,16 @@ def _add_network_routes(api: APIRouter, app: AppContext) -> None:
         """Checks the credentials, keeps them, and serves the network at once."""
         profile = await add_network(app, find_network(app, name), body.settings)
         return {"profile": asdict(profile) if profile else None}
+
+    @api.post("/networks/{name}/sign-in", summary="Begin to sign in to a network", responses=_FAULTS)
+    async def begin_sign_in(name: Id, body: NetworkBody) -> dict[str, Any]:
+        """The first step: `text` to show, and for one that is scanned its `picture` as a QR code."""
+        return await app.shared(SignIns).begin(find_network(app, name), body.settings)
+
+    @api.post("/networks/{name}/sign-in/{id}", summary="The next step of a sign-in", responses=_FAULTS)
+    async def advance_sign_in(name: Id, id: Id, body: AnswerBody) -> dict[str, Any]:
+        """Waits some seconds, then answers with the same step; ask again until `is_done`: then it is set up."""
+        return await app.shared(SignIns).advance(find_network(app, name), id, body.answer)
 
     @api.delete("/networks/{name}", status_code=204, summary="Remove a network", responses=_FAULTS)
     async def remove(name: Id) -> None:

@@ -25,11 +25,13 @@ from sojourn.gateway.network_setup import (
     remove_network,
     send_test_message,
 )
+from sojourn.gateway.network_sign_in import open_steps, render_code, walk_steps
 from sojourn.gateway.pairing import Identities
 from sojourn.gateway.status import handoff_to_json, read_status, render_status
 from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
 from sojourn.ports.platform import BotProfile
+from sojourn.ports.plugin import SignInStep
 from sojourn.ports.service import Caller
 from sojourn.text.handoff_text import step_text, summary_text
 
@@ -111,9 +113,12 @@ def add(cli: CliContext, network: str, given: tuple[str, ...], no_pairing: bool,
     """
     found = find_network(cli.app, network)
     values = dict(_split_value(one) for one in given)
-    for one in found.fields:
-        if one.is_required and one.name not in values:
-            values[one.name] = _ask_for(cli, found, one)
+    missing = [one for one in found.fields if one.is_required and one.name not in values]
+    if missing and found.can_sign_in and cli.is_interactive:
+        values |= cli.run(lambda app: walk_steps(open_steps(app, found, values), _show_step))
+        missing = []
+    for one in missing:
+        values[one.name] = _ask_for(cli, found, one)
     profile = cli.run(lambda app: add_network(app, found, values))
     if as_json or cli.json:
         click.echo(json.dumps({"network": found.name, "profile": asdict(profile) if profile else None}))
@@ -140,6 +145,16 @@ def _ask_for(cli: CliContext, network: Network, wanted: NetworkField) -> str:
     if wanted.where:
         click.echo(wanted.where)
     return str(click.prompt(wanted.label, hide_input=wanted.is_secret)).strip()
+
+
+def _show_step(step: SignInStep) -> str:
+    """Shows one step of a sign-in; returns what the person typed."""
+    if step.scan:
+        click.echo(f"{render_code(step.scan)}\n{step.scan}")
+    if step.has_question:
+        return str(click.prompt(step.text)).strip()
+    click.echo(step.text)
+    return ""
 
 
 def _pair_owner(cli: CliContext, profile: BotProfile | None) -> None:

@@ -45,6 +45,7 @@ class Network:
     summary: str
     is_configured: bool
     fields: Sequence[NetworkField]
+    can_sign_in: bool = False  # by steps that a person follows; the settings come from there
 
 
 def list_networks(app: AppContext) -> list[Network]:
@@ -57,6 +58,7 @@ def list_networks(app: AppContext) -> list[Network]:
             summary=plugins[plugin].summary,
             is_configured=is_configured(app, plugin),
             fields=_list_fields(plugins[plugin]),
+            can_sign_in=name in plugins[plugin].sign_ins,
         )
         for name, (plugin, _) in list_platforms(app).items()
     ]
