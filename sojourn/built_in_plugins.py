@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from sojourn.platforms.webhook import plugin as webhook
     from sojourn.platforms.wecom import plugin as wecom
     from sojourn.platforms.weixin import plugin as weixin
+    from sojourn.platforms.whatsapp import plugin as whatsapp
     from sojourn.platforms.xmpp import plugin as xmpp
     from sojourn.runtimes.acp import plugin as acp
     from sojourn.runtimes.echo import plugin as echo
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
         irc,
         ntfy,
         webhook,
+        whatsapp,
         mattermost,
         homeassistant,
         xmpp,
@@ -169,6 +171,7 @@ BUILT_INS = (
         extra="homeassistant",
     ),
     BuiltIn(name="xmpp", plugin=Lazy("sojourn.platforms.xmpp:plugin"), offers=("platforms",), extra="xmpp"),
+    BuiltIn(name="whatsapp", plugin=Lazy("sojourn.platforms.whatsapp:plugin"), offers=("platforms",), extra="whatsapp"),
     BuiltIn(name="signal", plugin=Lazy("sojourn.platforms.signal:plugin"), offers=("platforms",), extra="signal"),
     BuiltIn(name="dingtalk", plugin=Lazy("sojourn.platforms.dingtalk:plugin"), offers=("platforms",), extra="dingtalk"),
     BuiltIn(name="feishu", plugin=Lazy("sojourn.platforms.feishu:plugin"), offers=("platforms",), extra="feishu"),

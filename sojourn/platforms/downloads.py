@@ -1,4 +1,7 @@
-"""Downloads of files whose address stands in a message: from the vendor's hosts only, without any credential."""
+"""Downloads of files whose address stands in a message: from the vendor's hosts only.
+
+A credential is sent only where one is given, and then to the hosts named for it alone, also after a redirect.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,23 @@ _UNKNOWN_TYPE = "application/octet-stream"
 
 
 class VendorDownloads:
-    """Downloads over https from `hosts` and the hosts below them, and from `origin`, the address of the API itself."""
+    """Downloads over https from `hosts` and the hosts below them, and from `origin`, the address of the API itself.
 
-    def __init__(self, label: str, hosts: Sequence[str], *, origin: str, max_bytes: int = _MAX_FILE_BYTES) -> None:
+    authorization: a header that `origin` and exactly `authorized_hosts` receive
+    """
+
+    def __init__(
+        self,
+        label: str,
+        hosts: Sequence[str],
+        *,
+        origin: str,
+        max_bytes: int = _MAX_FILE_BYTES,
+        authorization: str = "",
+        authorized_hosts: Sequence[str] = (),
+    ) -> None:
         self._label, self._hosts, self._max_bytes = label, tuple(hosts), max_bytes
+        self._authorization, self._authorized_hosts = authorization, frozenset(authorized_hosts)
         self._origin = _build_origin(httpx2.URL(origin))
         self._client: httpx2.AsyncClient | None = None
 
@@ -40,7 +56,8 @@ class VendorDownloads:
         """The bytes and their media type. SendRefused, PlatformDown."""
         try:
             for _ in range(_MAX_REDIRECTS + 1):
-                async with self._http.stream("GET", self.check(url)) as reply:
+                address = self.check(url)
+                async with self._http.stream("GET", address, headers=self._build_headers(address)) as reply:
                     if reply.is_redirect:
                         url = str(reply.url.join(reply.headers.get("location", "")))
                         continue
@@ -63,6 +80,10 @@ class VendorDownloads:
         if _build_origin(address) == self._origin or (address.scheme == "https" and is_vendor and is_plain):
             return address
         raise SendRefused(f"The file is not on a server of {self._label}.", kind="forbidden")
+
+    def _build_headers(self, address: httpx2.URL) -> dict[str, str]:
+        is_trusted = _build_origin(address) == self._origin or address.host in self._authorized_hosts
+        return {"Authorization": self._authorization} if self._authorization and is_trusted else {}
 
     async def _read(self, reply: httpx2.Response) -> bytes:
         data = bytearray()

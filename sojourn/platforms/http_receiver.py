@@ -26,6 +26,7 @@ at once. `serve` alone is for a network whose requests only say that there is ne
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import hmac
 import json
 import logging
@@ -37,6 +38,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
+from sojourn.core.settings import Secret
 from sojourn.log_limits import RepeatFilter
 from sojourn.platforms.replay_memory import ReplayMemory
 from sojourn.platforms.shared_server import refuse_sender, serve_path
@@ -163,7 +165,7 @@ class HttpReceiver(Generic[T]):
         try:
             found = await self._read_request(incoming)
         except RequestRefused as refused:
-            _log.warning("%s: a request was refused: %s.", self._name, refused.reason)
+            _log.warning(f"{self._name}: a request was refused: {refused.reason}.")  # each is counted by itself
             return refuse_sender() if refused.status == 401 else _answer_error(refused)
         if isinstance(found, RequestAnswer):
             return _to_response(found)
@@ -228,6 +230,11 @@ def parse_request_json(body: bytes) -> dict[str, Any]:
 def is_equal(given: str, expected: str) -> bool:
     """Compares a signature or a secret in constant time."""
     return hmac.compare_digest(given.encode(errors="replace"), expected.encode(errors="replace"))
+
+
+def compute_hub_signature(secret: Secret, body: bytes) -> str:
+    """`X-Hub-Signature-256` of a body, as GitHub, Meta and others compute it."""
+    return "sha256=" + hmac.new(secret.reveal().encode(), body, hashlib.sha256).hexdigest()
 
 
 def _refuse_constant(name: str) -> NoReturn:

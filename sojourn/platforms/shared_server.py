@@ -45,6 +45,8 @@ class _SharedServer:
         self.started = asyncio.ensure_future(self._server.startup([listening]))
 
     async def _route_request(self, request: Request) -> Response:
+        if request.method not in _METHODS:  # HEAD, which comes with GET
+            return Response(status_code=405)
         handler = self.handlers.get(request.path_params["name"])
         if handler is None:
             return refuse_sender()

@@ -45,11 +45,12 @@ class PlatformAbilitiesContract:
                 [shown] = [one for one in ours(await harness.read_messages(place), harness) if one.id == sent.id]
                 assert ("May I?" in shown.text, shown.buttons) == (True, BUTTONS)
                 assert isinstance(harness, HasButtons)
-                await harness.press(place, shown, BUTTONS[1], harness.people[1])
+                person = harness.people[0 if place.kind == "dm" else 1]  # a private chat is the first one's
+                await harness.press(place, shown, BUTTONS[1], person)
                 heard = await ear.hear()
                 assert (heard.pressed, heard.text) == (BUTTONS[1].value, BUTTONS[1].label)
-                assert (heard.reply_to, heard.sender.id, heard.mentioned) == (sent.id, harness.people[1].id, True)
-                assert build_session_key(heard.place, heard.sender) == build_session_key(place, harness.people[1])
+                assert (heard.reply_to, heard.sender.id, heard.mentioned) == (sent.id, person.id, True)
+                assert build_session_key(heard.place, heard.sender) == build_session_key(place, person)
 
     async def _threads(self, harness: PlatformHarness, adapter: PlatformAdapter) -> list[Place]:
         if not isinstance(adapter, CanThread):

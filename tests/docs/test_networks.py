@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.plugins import Registry
+from sojourn.ports.platform import has_lasting_buttons
 from sojourn.ports.plugin import parts_by_name
 
 PAGE = Path(__file__).parents[2] / "docs" / "user-guide" / "networks.md"
@@ -36,5 +37,6 @@ def test_every_network_is_in_the_table():
 @pytest.mark.parametrize("name", sorted(set(read_table()) - DEPEND_ON_SETTINGS))
 def test_the_table_says_what_an_adapter_can_do(name):
     adapter, row = list_adapters()[name], read_table()[name]
-    assert [cell == "✓" for cell in row[2:8]] == [hasattr(adapter, one) for one in ABILITIES]
+    assert [bool(cell) for cell in row[2:8]] == [hasattr(adapter, one) for one in ABILITIES]
+    assert (row[4] == "*stays*") == has_lasting_buttons(adapter)
     assert row[8] == f"{adapter.info.max_chars:,} {UNITS[adapter.info.counting]}"

@@ -9,7 +9,6 @@ covers the body alone and is valid for ever, so its messages are remembered for 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import time
 import uuid
@@ -26,6 +25,7 @@ from sojourn.platforms.http_receiver import (
     IncomingRequest,
     RequestAnswer,
     RequestRefused,
+    compute_hub_signature,
     is_equal,
     parse_request_json,
 )
@@ -144,7 +144,10 @@ _MAX_AGE_SECONDS = 300.0  # of a signature of ours
 
 def sign(secret: Secret, body: bytes, now: float) -> dict[str, str]:
     stamp = str(int(now))
-    return {"X-Sojourn-Timestamp": stamp, "X-Sojourn-Signature": _compute_mac(secret, stamp.encode() + b"." + body)}
+    return {
+        "X-Sojourn-Timestamp": stamp,
+        "X-Sojourn-Signature": compute_hub_signature(secret, stamp.encode() + b"." + body),
+    }
 
 
 def _is_signed(route: WebhookRoute, headers: Mapping[str, str], body: bytes) -> bool:
@@ -156,13 +159,9 @@ def is_signature_valid(secret: Secret, headers: Mapping[str, str], body: bytes, 
     """Checks our signature. `headers` has lower-case names."""
     stamp, given = headers.get("x-sojourn-timestamp", ""), headers.get("x-sojourn-signature", "")
     fresh = stamp.isascii() and stamp.isdecimal() and len(stamp) < 16 and abs(now - int(stamp)) <= _MAX_AGE_SECONDS
-    return is_equal(given, _compute_mac(secret, stamp.encode() + b"." + body)) and fresh
+    return is_equal(given, compute_hub_signature(secret, stamp.encode() + b"." + body)) and fresh
 
 
 def is_hub_signature_valid(secret: Secret, headers: Mapping[str, str], body: bytes, _: float) -> bool:
     """Checks the signature of GitHub and others, which covers the body alone."""
-    return is_equal(headers.get("x-hub-signature-256", ""), _compute_mac(secret, body))
-
-
-def _compute_mac(secret: Secret, body: bytes) -> str:
-    return "sha256=" + hmac.new(secret.reveal().encode(), body, hashlib.sha256).hexdigest()
+    return is_equal(headers.get("x-hub-signature-256", ""), compute_hub_signature(secret, body))

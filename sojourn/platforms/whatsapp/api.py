@@ -1,0 +1,162 @@
+"""WhatsApp's Graph API: messages, media, and what its error codes mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+
+from sojourn.core.errors import KeyRefused, Refusal, SendRefused
+from sojourn.platforms.downloads import VendorDownloads
+from sojourn.platforms.json_values import parse_body, read_object, read_objects, read_text
+from sojourn.platforms.rest_client import RestClient
+from sojourn.platforms.result_codes import ResultCodes, read_code
+from sojourn.platforms.whatsapp import TOKEN_VARIABLE, WhatsappSettings
+from sojourn.ports.platform import BotProfile, File
+
+WINDOW_CODE = 131047  # more than 24 hours since the person wrote
+WINDOW_HINT = (
+    "WhatsApp lets a business speak freely for 24 hours after a person wrote. "
+    "Ask them to write, or set `template` under [plugins.whatsapp]."
+)
+_MEDIA_HOSTS = ("fbsbx.com", "fbcdn.net", "whatsapp.net")
+_TOKEN_HOSTS = ("lookaside.fbsbx.com",)  # where media are, and the token is demanded
+_LENGTH_CODE = 100  # a parameter is wrong, the length of a text included
+_CODES = ResultCodes(
+    label="WhatsApp",
+    key=TOKEN_VARIABLE,
+    code_field="code",
+    message_field="message",
+    kinds={
+        3: "forbidden",
+        10: "forbidden",
+        **dict.fromkeys(range(200, 300), "forbidden"),
+        368: "forbidden",
+        130472: "forbidden",
+        130497: "forbidden",
+        131021: "forbidden",
+        131026: "forbidden",
+        131030: "forbidden",
+        131031: "forbidden",
+        WINDOW_CODE: "forbidden",
+        131049: "forbidden",
+        4: "rate_limited",
+        80007: "rate_limited",
+        130429: "rate_limited",
+        131048: "rate_limited",
+        131056: "rate_limited",
+        133016: "rate_limited",
+        33: "not_found",
+        _LENGTH_CODE: "bad_format",
+        131008: "bad_format",
+        131009: "bad_format",
+        131051: "bad_format",
+        131052: "bad_format",
+        131053: "bad_format",
+        **dict.fromkeys(range(132000, 133000), "bad_format"),
+        1: "transient",
+        2: "transient",
+        131000: "transient",
+        131016: "transient",
+    },
+    hints={
+        WINDOW_CODE: WINDOW_HINT,
+        131030: "Add the number to the test recipients under WhatsApp, API Setup.",
+        131026: "The number has no WhatsApp, or its owner has not accepted the new terms.",
+        131049: "WhatsApp limits templates to this person for now; wait until they write.",
+        131031: "Meta has locked the account; see business.facebook.com.",
+    },
+    key_codes=frozenset({0, 190}),
+    good_codes=frozenset(),
+)
+
+
+class WhatsappApi:
+    """One business number."""
+
+    def __init__(self, settings: WhatsappSettings) -> None:
+        token, self._version = settings.access_token.reveal(), settings.api_version
+        self._number = f"/{self._version}/{quote(settings.phone_number_id, safe='')}"
+        self._http = RestClient("WhatsApp", settings.base_url, key=TOKEN_VARIABLE, token=token)
+        self._downloads = VendorDownloads(
+            "WhatsApp",
+            _MEDIA_HOSTS,
+            origin=settings.base_url,
+            authorization=f"Bearer {token}",
+            authorized_hosts=_TOKEN_HOSTS,
+        )
+
+    async def fetch_profile(self) -> BotProfile:
+        """KeyRefused if the token is wrong, or may not use this number."""
+        try:
+            fields = {"fields": "verified_name,display_phone_number"}
+            page = _check(await self._http.exchange("GET", self._number, params=fields))
+        except SendRefused as error:
+            if error.kind not in ("forbidden", "not_found", "bad_format"):
+                raise
+            hint = (
+                f"Correct phone_number_id, or give the token of {TOKEN_VARIABLE} the right whatsapp_business_messaging."
+            )
+            raise KeyRefused(f"The token may not use this number. {error}", hint=hint) from error
+        number = read_text(page, "display_phone_number")
+        digits = "".join(filter(str.isdecimal, number))
+        return BotProfile(name=read_text(page, "verified_name") or number, address=f"https://wa.me/{digits}")
+
+    async def send(self, body: Mapping[str, Any]) -> str:
+        """Sends a message; gives its id. SendRefused, KeyRefused, PlatformDown."""
+        page = await self._post("messages", json={"messaging_product": "whatsapp", **body})
+        id = next((read_text(one, "id") for one in read_objects(page, "messages")), "")
+        if not id:
+            raise SendRefused("WhatsApp answers without an id.", kind="unknown")
+        return id
+
+    async def mark_read(self, id: str) -> None:
+        """Marks a message as read and shows for 25 seconds that an answer is being written."""
+        typing = {"typing_indicator": {"type": "text"}}
+        await self._post(
+            "messages", json={"messaging_product": "whatsapp", "status": "read", "message_id": id, **typing}
+        )
+
+    async def upload(self, file: File) -> str:
+        """Uploads a file; gives what a message names it by."""
+        form = {"messaging_product": "whatsapp", "type": file.media_type}
+        files = {"file": (file.name or "file", file.data, file.media_type)}
+        id = read_text(await self._post("media", data=form, files=files), "id")
+        if not id:
+            raise SendRefused("WhatsApp did not accept the file.", kind="unknown")
+        return id
+
+    async def download(self, id: str, *, name: str) -> File:
+        """Downloads a file that a message names. SendRefused, PlatformDown."""
+        page = _check(await self._http.exchange("GET", f"/{self._version}/{quote(id, safe='')}"))
+        media_type = read_text(page, "mime_type").partition(";")[0].strip()
+        return await self._downloads.fetch(read_text(page, "url"), name=name, media_type=media_type)
+
+    async def _post(self, path: str, **options: Any) -> dict[str, Any]:
+        return _check(await self._http.exchange("POST", f"{self._number}/{path}", **options))
+
+    async def close(self) -> None:
+        await self._http.close()
+        await self._downloads.close()
+
+
+def _check(reply: httpx2.Response) -> dict[str, Any]:
+    page = parse_body(reply)
+    if reply.is_success and isinstance(page, dict) and "error" not in page:
+        return page
+    error, status = read_object(page, "error"), reply.status_code
+    code, reason = read_code(error, "code"), read_reason(error)
+    if code == _LENGTH_CODE and "length" in reason.lower():
+        raise SendRefused(f"WhatsApp says: {reason}.", kind="too_long")
+    if code in _CODES.kinds or code in _CODES.key_codes:
+        return _CODES.check({"code": code, "message": reason})
+    kind: Refusal = "transient" if status >= 500 else "rate_limited" if status == 429 else "unknown"
+    raise SendRefused(f"WhatsApp says: {status if code is None else code} {reason}.", kind=kind)
+
+
+def read_reason(error: Mapping[str, Any]) -> str:
+    """Why something failed, in WhatsApp's words."""
+    details = read_text(read_object(error, "error_data"), "details")
+    return (details or read_text(error, "message") or read_text(error, "title"))[:200].rstrip(".")

@@ -1,0 +1,153 @@
+"""Hostile requests to every network that receives requests: refused or ignored, nothing kept, nothing secret logged.
+
+A network joins with a `ReceiverCase` in CASES.
+"""
+
+import asyncio
+import json
+import logging
+import time
+from typing import Any
+
+import httpx2
+import pytest
+
+from sojourn.core.settings import Secret
+from sojourn.platforms.replay_memory import KIND as REPLAY_KIND
+from sojourn.platforms.reply_tickets import KIND as TICKET_KIND
+from sojourn.platforms.webhook.adapter import sign as sign_webhook
+from sojourn.testing.platform_harness import InboundListener
+from sojourn.testing.platform_steps import listening
+from tests.security.hostile_requests import MARK, HostileInput, ReceiverCase, list_inputs
+from tests.servers import webhook, whatsapp
+from tests.servers.request_sender import Request
+
+_MIN_INPUTS = 30
+
+
+def sign_for_webhook(body: bytes, secret: str, at: float | None = None) -> Request:
+    return "/webhook/deploys", body, sign_webhook(Secret(secret), body, time.time() if at is None else at)
+
+
+def forge_times(_: Any, body: bytes) -> dict[str, Request]:
+    secret, name = webhook.SECRET.reveal(), "X-Sojourn-Timestamp"
+    path, _, headers = sign_for_webhook(body, secret)
+    good = dict(headers)
+    return {
+        "an old time": sign_for_webhook(body, secret, time.time() - 400),
+        "a time to come": sign_for_webhook(body, secret, time.time() + 400),
+        "another time": (path, body, good | {name: str(int(time.time()) - 1)}),
+        "no time": (path, body, {key: one for key, one in good.items() if key != name}),
+        "a time in words": (path, body, good | {name: "now"}),
+        "a long time": (path, body, good | {name: "9" * 400}),
+        "another kind of signature": (path, body, whatsapp.sign_request(body, secret)[2]),
+    }
+
+
+CASES = [
+    ReceiverCase(
+        name="webhook",
+        rig=webhook.HookHarness,
+        signature="X-Sojourn-Signature",
+        document=lambda _, text: {"id": str(time.time_ns()), "text": text},
+        sign=sign_for_webhook,
+        secrets=(webhook.SECRET.reveal(),),
+        more=forge_times,
+        takes_any_body=True,
+    ),
+    ReceiverCase(
+        name="whatsapp",
+        rig=whatsapp.whatsapp_rig,
+        signature="X-Hub-Signature-256",
+        document=lambda harness, text: whatsapp.build_notification(
+            whatsapp.build_message(whatsapp.ANN, text, harness.server.new_id())
+        ),
+        sign=whatsapp.sign_request,
+        secrets=(whatsapp.APP_SECRET, whatsapp.TOKEN, whatsapp.VERIFY_TOKEN),
+        vital=(
+            "entry",
+            "entry.0.changes",
+            "entry.0.changes.0.field",
+            "entry.0.changes.0.value",
+            "entry.0.changes.0.value.metadata",
+            "entry.0.changes.0.value.metadata.phone_number_id",
+            "entry.0.changes.0.value.messages",
+            *(f"entry.0.changes.0.value.messages.0.{one}" for one in ("id", "from", "timestamp", "type", "text")),
+            "entry.0.changes.0.value.messages.0.text.body",
+        ),
+        max_body_bytes=3 * 1024 * 1024,
+    ),
+]
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.name)
+def case(request):
+    return request.param
+
+
+async def post(http: httpx2.AsyncClient, hostile: HostileInput) -> int:
+    path, body, headers = hostile.request
+    encoded = {name.encode(): value.encode() for name, value in headers.items()}
+    try:
+        reply = await http.request(hostile.method, path, content=body, headers=encoded)
+    except httpx2.TransportError:
+        return 0  # closed on us
+    return reply.status_code
+
+
+async def read_kept(store: Any) -> list[Any]:
+    kinds = (REPLAY_KIND, TICKET_KIND, "whatsapp_person")
+    return [one for kind in kinds for one in await store.list_records(kind)]
+
+
+class Diary:
+    """Hears and stores everything, and writes down which request brought it."""
+
+    def __init__(self, ear: InboundListener) -> None:
+        self._ear, self.heard = ear, list[str]()
+
+    async def keep(self) -> None:
+        while True:
+            self.heard.append((await self._ear.hear()).text)
+
+
+async def test_hostile_requests_bring_nothing(case, caplog):
+    caplog.set_level(logging.DEBUG)
+    async with case.rig() as harness:
+        adapter = harness.connect()
+        async with listening(harness, adapter) as ear:
+            diary = Diary(ear)
+            keeping = asyncio.create_task(diary.keep())
+            first = HostileInput("repeated", "POST", case.build(harness, "an ordinary message"))
+            assert await post(harness.http, first) in (200, 202, 204)
+            kept, heard = await read_kept(harness.kit.store), diary.heard.copy()
+            inputs, brought = [*list_inputs(case, harness), first], dict[str, Any]()
+            for one in inputs:
+                status = await post(harness.http, one)
+                if status >= 500 or diary.heard != heard or await read_kept(harness.kit.store) != kept:
+                    brought[one.name] = status, diary.heard[len(heard) :]
+                    kept, heard = await read_kept(harness.kit.store), diary.heard.copy()
+            last = HostileInput("ordinary", "POST", case.build(harness, "still there"))
+            assert await post(harness.http, last) in (200, 202, 204)
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
+        await adapter.close()
+    assert brought == {}
+    assert diary.heard == ["an ordinary message", "still there"]
+    assert len({one.name for one in inputs}) >= _MIN_INPUTS
+    logged = [one for one in caplog.records if one.name.startswith(("sojourn", "uvicorn", "asyncio"))]
+    text = "\n".join(one.getMessage() + str(one.exc_info or "") for one in logged)
+    assert not [one for one in (*case.secrets, MARK) if one in text]
+
+
+async def test_who_is_refused_learns_nothing_about_what_exists(case):
+    async with case.rig() as harness:
+        adapter = harness.connect()
+        async with listening(harness, adapter):
+            path, body, _ = case.build(harness)
+            answers = [
+                await harness.http.post(one, content=body) for one in (path.partition("?")[0], "/nobody", "/nobody/x")
+            ]
+        await adapter.close()
+    assert {(one.status_code, one.content) for one in answers} == {(401, answers[0].content)}
+    assert json.loads(answers[0].content) == {"error": "no such route, or not signed as it demands"}
