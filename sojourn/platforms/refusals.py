@@ -11,7 +11,9 @@ from sojourn.ports.platform import PlatformInfo
 
 def check_length(text: str, info: PlatformInfo) -> None:
     """SendRefused if a text is too long for one message."""
-    length = len(text.encode()) if info.counting == "bytes" else len(text)
+    length = len(text)
+    if info.counting != "characters":
+        length = len(text.encode()) if info.counting == "bytes" else len(text.encode("utf-16-le", "surrogatepass")) // 2
     if length > info.max_chars:
         raise SendRefused(f"{length:,} {info.counting} are too many for one message.", kind="too_long")
 

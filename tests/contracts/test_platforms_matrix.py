@@ -1,6 +1,8 @@
 """matrix, on a real Synapse."""
 
+import uuid
 from collections.abc import AsyncIterator, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -10,7 +12,7 @@ from sojourn.core.places import Place
 from sojourn.platforms.matrix.adapter import Matrix
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
-from tests.servers.synapse import MatrixHarness, World, synapse
+from tests.servers.synapse import ENCRYPTION, MatrixHarness, World, synapse
 
 
 @pytest.fixture(scope="module")
@@ -122,13 +124,34 @@ async def test_markdown_is_shown_formatted(harness: MatrixHarness, adapter: Matr
     assert event["content"]["formatted_body"] == "<p><strong>bold</strong> &lt;b&gt;not&lt;/b&gt;</p>"
 
 
-async def test_nothing_is_written_in_clear_into_an_encrypted_room(harness: MatrixHarness, adapter: Matrix):
-    how = {"type": "m.room.encryption", "state_key": "", "content": {"algorithm": "m.megolm.v1.aes-sha2"}}
-    room = await harness.make_room(harness.people[0].id, harness.us, initial_state=[how])
-    async with listening(harness, adapter):
-        with pytest.raises(SendRefused) as refused:
+@pytest.mark.parametrize("is_listening", [True, False])
+async def test_nothing_is_written_in_clear_into_an_encrypted_room(
+    harness: MatrixHarness, adapter: Matrix, is_listening: bool
+):
+    room = await harness.make_room(harness.people[0].id, harness.us, initial_state=[ENCRYPTION])
+    async with listening(harness, adapter) if is_listening else nullcontext():
+        with pytest.raises(SendRefused, match="`encryption` is off") as refused:
             await adapter.send(at(room), "a secret")
     assert refused.value.kind == "forbidden"
+
+
+async def test_an_encrypted_room_is_told_why_it_is_not_read(harness: MatrixHarness, adapter: Matrix):
+    room, ann = (
+        await harness.make_room(harness.people[0].id, harness.us, initial_state=[ENCRYPTION]),
+        harness.people[0].id,
+    )
+    async with listening(harness, adapter) as ear:
+        content = {"algorithm": "m.megolm.v1.aes-sha2", "session_id": "x", "device_id": "x", "ciphertext": "x"}
+        for _ in range(2):
+            path = f"/rooms/{room}/send/m.room.encrypted/{uuid.uuid4().hex}"
+            await harness.ask("PUT", path, ann, content | {"sender_key": "x"})
+        await harness.write(at(harness.chats["dm"]), "hello", harness.people[0])
+        assert (await ear.hear()).text == "hello"
+    newest = await harness.ask("GET", f"/rooms/{room}/messages?dir=b&limit=20", ann)
+    said = [
+        one["content"]["body"] for one in newest["chunk"] if one["sender"] == harness.us and "body" in one["content"]
+    ]
+    assert said == ["Messages in encrypted rooms are not read: `encryption` is off."]
 
 
 async def test_a_person_names_the_room_with_them(harness: MatrixHarness, adapter: Matrix):

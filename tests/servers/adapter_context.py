@@ -10,8 +10,8 @@ from tests.servers.store import temporary_store
 class AdapterKit(FakeApp):
     """The same store for every adapter made with it, as for one gateway that is started again."""
 
-    def __init__(self, configured: Any) -> None:
-        super().__init__(store=temporary_store(), settings=make_settings(Path("/nowhere/.sojourn")))
+    def __init__(self, configured: Any, home: Path = Path("/nowhere/.sojourn")) -> None:
+        super().__init__(store=temporary_store(), settings=make_settings(home))
         self._configured = configured
 
     def configured(self, plugin: str) -> Any:

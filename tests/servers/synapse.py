@@ -27,6 +27,7 @@ from tests.servers.adapter_context import AdapterKit, With
 from tests.servers.tcp_proxy import Line
 
 ROOT = Path(__file__).resolve().parents[2]
+ENCRYPTION = {"type": "m.room.encryption", "state_key": "", "content": {"algorithm": "m.megolm.v1.aes-sha2"}}
 _PLENTY = {"per_second": 100_000, "burst_count": 100_000}
 
 
@@ -96,6 +97,7 @@ class World:
     """Who and what is on the server already: making it anew for each test takes most of the time."""
 
     port: int
+    home: Path = Path("/nowhere/.sojourn")
     tokens: dict[str, str] = field(default_factory=dict)
     rooms: dict[PlaceKind, str] = field(default_factory=dict)
 
@@ -106,6 +108,8 @@ class MatrixHarness:
         "not found": "a server says “forbidden” of rooms it does not know",
     }
     threads: Sequence[PlaceKind] = ("dm", "group")
+    has_encryption = False
+    identities: tuple[str, ...] = ()
 
     def __init__(self, world: World) -> None:
         self._http = httpx2.AsyncClient(
@@ -132,7 +136,7 @@ class MatrixHarness:
         for room in self.chats.values():
             newest = await self.ask("GET", f"/rooms/{quote(room)}/messages?dir=b&limit=1", ann)
             self._began[room] = newest["start"]
-        self._kit = AdapterKit(self._settings(self.secret))
+        self._kit = AdapterKit(self._settings(self.secret), self._world.home)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -161,10 +165,16 @@ class MatrixHarness:
 
     def _settings(self, token: str) -> MatrixSettings:
         address = f"http://127.0.0.1:{self._line.port}"
-        return MatrixSettings(homeserver=address, user=self.us, access_token=Secret(token))
+        return MatrixSettings(
+            homeserver=address,
+            user=self.us,
+            access_token=Secret(token),
+            encryption=self.has_encryption,
+            identities=self.identities,
+        )
 
     def connect(self) -> Matrix:
-        return Matrix(self._kit)
+        return Matrix(With(self._kit, self._settings(self.secret)))
 
     def connect_wrongly(self) -> PlatformAdapter:
         return Matrix(With(self._kit, self._settings("syt_wrong")))

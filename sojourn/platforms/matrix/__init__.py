@@ -24,6 +24,8 @@ class MatrixSettings:
         ),
     ]
     join: bool = True  # accept invitations; pairing decides who may talk
+    encryption: bool = True  # use encrypted rooms, if the extra `matrix-e2e` is installed
+    identities: tuple[str, ...] = ()  # whose identity is known otherwise: "@ann:example.org <public master key>"
 
 
 plugin = Plugin(

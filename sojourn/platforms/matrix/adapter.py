@@ -1,7 +1,7 @@
 """Matrix adapter: an account on any homeserver. Rooms of two people are private chats.
 
-The server's sync token is saved after the messages that came with it are stored. Encrypted rooms are not supported:
-their messages are logged as unread, and sending there is refused.
+The server's sync token is saved after the messages that came with it are stored. Encrypted rooms need the extra
+`matrix-e2e`; without it their messages are not read, nothing is sent there, and the room is told why.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
+import uuid
 from collections.abc import AsyncGenerator, Awaitable, Mapping
 from typing import Any
 
@@ -17,33 +18,36 @@ from nio import (
     AsyncClient,
     AsyncClientConfig,
     ErrorResponse,
+    Event,
     MatrixRoom,
     MegolmEvent,
     MessageDirection,
-    Response,
+    RoomEncryptedMedia,
     RoomInfo,
     RoomMessage,
     RoomMessageMedia,
     RoomMessageNotice,
+    RoomSendResponse,
     SyncResponse,
 )
+from nio.api import Api
+from nio.crypto import ENCRYPTION_ENABLED
+from nio.crypto.attachments import decrypt_attachment
+from nio.exceptions import EncryptionError, GroupEncryptionError, LocalProtocolError, OlmTrustError
 
-from sojourn.core.errors import (
-    BadInput,
-    KeyRefused,
-    PlatformDown,
-    Refusal,
-    SendRefused,
-    SojournError,
-    ThreadsUnsupported,
-)
+from sojourn.core.errors import BadInput, PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.platforms.cursor import CursorStore
 from sojourn.platforms.matrix import MatrixSettings
 from sojourn.platforms.matrix.content import build_relation, build_text_content, is_join, strip_reply_quote
+from sojourn.platforms.matrix.errors import translate_error
+from sojourn.platforms.matrix.waiting_events import WaitingEvents
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import BotProfile, File, Inbound, PlatformInfo, Sent
+
+if ENCRYPTION_ENABLED:
+    from sojourn.platforms.matrix.encryption import EncryptedClient
 
 NAME = "matrix"
 _REPLY_TIMEOUT_SECONDS = 120.0  # of any request
@@ -52,14 +56,10 @@ _FILTER = {
     "room": {"state": {"lazy_load_members": True}, "timeline": {"limit": 20}, "ephemeral": {"types": []}},
     "presence": {"types": []},
 }
-_KINDS: Mapping[str, Refusal] = {
-    "M_FORBIDDEN": "forbidden",
-    "M_GUEST_ACCESS_FORBIDDEN": "forbidden",
-    "M_NOT_FOUND": "not_found",
-    "M_TOO_LARGE": "too_long",
-    "M_LIMIT_EXCEEDED": "rate_limited",
-    "M_BAD_JSON": "bad_format",
-}
+
+_FALLBACK_CHARS = 500
+_ENCRYPTION_ERRORS = (EncryptionError, GroupEncryptionError, LocalProtocolError, OlmTrustError)
+_OFF = "`encryption` is off" if ENCRYPTION_ENABLED else 'install the extra: pip install "sojourn[matrix-e2e]"'
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,8 @@ logger = logging.getLogger(__name__)
 class Matrix:
     """One account on one homeserver."""
 
-    info = PlatformInfo(name=NAME, label="Matrix", max_chars=16_000, prefix="!")
+    # The SDK escapes to six bytes for each unit, and encryption adds a third; an event has at most 65,536.
+    info = PlatformInfo(name=NAME, label="Matrix", max_chars=7_500, counting="utf16", prefix="!")
 
     def __init__(self, app: PluginContext) -> None:
         self._settings: MatrixSettings = app.configured(NAME)
@@ -76,8 +77,15 @@ class Matrix:
             raise BadInput(f'"{self.account}" is not a Matrix user.', hint="It looks like @sojourn:example.org.")
         self._threads: dict[str, bool] = {}  # thread → whether it is addressed to us
         self._cursors = CursorStore(app.store, NAME, self.account)
+        self._key_folder = app.settings.home / NAME
+        self._waiting = WaitingEvents()
+        self._told: set[tuple[str, str]] = set()  # rooms, and what they were told
+        self._encrypted: EncryptedClient | None = None  # our client, once its keys are loaded
         config = AsyncClientConfig(max_limit_exceeded=0, max_timeouts=0, encryption_enabled=False)
-        self._client = AsyncClient(self._settings.homeserver.rstrip("/"), self.account, config=config)
+        has_keys = ENCRYPTION_ENABLED and self._settings.encryption
+        self._why_unencrypted = "" if has_keys else _OFF
+        kind = EncryptedClient if has_keys else AsyncClient
+        self._client = kind(self._settings.homeserver.rstrip("/"), self.account, config=config)
         self._client.user_id, self._client.access_token = self.account, self._settings.access_token.reveal()
 
     async def identify(self) -> BotProfile:
@@ -89,23 +97,40 @@ class Matrix:
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         saved = await self._cursors.load()
         since, handled = str(saved.get("since", "")), [str(one) for one in saved.get("heard", ())]
+        self._waiting.restore(saved.get("waiting", ()))
         async with refusals_as_outage():
+            await self._start_encryption()
             response = await self._sync(since, first=True)
             if not since:  # earlier messages are ignored
                 since, handled = response.next_batch, []
                 await self._cursors.save({"since": since, "heard": handled})
                 response = await self._sync(since)
             while True:
+                waiting = self._waiting.to_json()
                 messages = [one for one in await self._messages(response, since) if one[1].event_id not in handled]
                 for room, event in messages:
                     yield await self._to_inbound(room, event)
                     handled.append(event.event_id)
                     if event is not messages[-1][1]:
-                        await self._cursors.save({"since": since, "heard": handled})
-                if messages:
-                    await self._cursors.save({"since": response.next_batch, "heard": []})
+                        await self._cursors.save({"since": since, "heard": handled, "waiting": waiting})
+                if messages or waiting != self._waiting.to_json():
+                    waiting = self._waiting.to_json()
+                    await self._cursors.save({"since": response.next_batch, "heard": [], "waiting": waiting})
                 since, handled = response.next_batch, []
                 response = await self._sync(since)
+
+    async def _start_encryption(self) -> None:
+        """Loads our keys, if encryption is installed and on."""
+        if self._encrypted or not (ENCRYPTION_ENABLED and isinstance(self._client, EncryptedClient)):
+            return
+        self._client.known_identities = dict(one.split() for one in self._settings.identities)
+        me = await self._request(self._client.whoami(), "identify itself")
+        start = self._client.start_encryption(self._key_folder, me.device_id)
+        self._why_unencrypted = await self._request(start, "publish its keys")
+        if self._why_unencrypted:
+            logger.warning("encrypted rooms cannot be used: %s", self._why_unencrypted)
+        else:
+            self._encrypted = self._client
 
     async def _sync(self, since: str, *, first: bool = False) -> SyncResponse:
         timeout = 0 if first else _LONG_POLL_MS
@@ -113,25 +138,65 @@ class Matrix:
         response: SyncResponse = await self._request(sync, "sync")
         for room in response.rooms.invite if self._settings.join else ():
             await self._request(self._client.join(room), "join a room")
+        if self._encrypted:
+            await self._request(self._encrypted.exchange_keys(), "exchange keys")
         return response
 
     async def _messages(self, response: SyncResponse, since: str) -> list[tuple[MatrixRoom, RoomMessage]]:
-        """The messages of people, in the order of each room."""
-        found = []
+        """The messages of people, in the order of each room; first those whose keys have arrived."""
+        found = self._waiting.take_readable(self._encrypted.try_decrypt) if self._encrypted else []
         for id, info in response.rooms.join.items():
-            room = self._client.rooms[id]
             events = info.timeline.events
             joined = [n for n, one in enumerate(events) if is_join(one.source, self.account)]
-            if joined and not _is_private(room):
+            if joined and not _is_private(self._client.rooms[id]):
                 events = events[joined[-1] :]  # messages from before we joined are ignored
             elif info.timeline.limited and not joined:
                 events = await self._fetch_missed(id, info, since) + events
-            for one in events:
-                if isinstance(one, MegolmEvent):
-                    logger.warning("an encrypted message in %s was not read; use a room without encryption", id)
-                elif isinstance(one, RoomMessage) and self._is_for_us(one):
-                    found.append((room, one))
-        return found
+            found += [(id, await self._decrypt(id, one) if isinstance(one, MegolmEvent) else one) for one in events]
+        rooms = self._client.rooms
+        messages = [(rooms[id], one) for id, one in found if isinstance(one, RoomMessage) and self._is_for_us(one)]
+        return [(room, one) for room, one in messages if await self._is_believed(room, one)]
+
+    async def _decrypt(self, room: str, event: MegolmEvent) -> Event | None:
+        """The message in an encrypted event. One whose key is missing is tried again with every sync."""
+        if self._encrypted is None:
+            await self._tell(room, f"Messages in encrypted rooms are not read: {self._why_unencrypted}.")
+            return None
+        decrypted = self._encrypted.try_decrypt(event, room)
+        if decrypted is None and event.sender != self.account:
+            if self._encrypted.has_key(event):
+                why = "it is damaged, or was sent before"
+            else:
+                self._waiting.add(room, event)
+                why = "its key is missing; it is read when the key arrives"
+            await self._tell(room, f"A message of {event.sender} was not read: {why}.")
+        return decrypted
+
+    async def _is_believed(self, room: MatrixRoom, event: RoomMessage) -> bool:
+        """Whether a message in an encrypted room was encrypted, by a device of its sender."""
+        if not room.encrypted and not event.decrypted:
+            return True
+        doubt = "it was not encrypted"
+        if self._encrypted:
+            doubt = await self._request(self._encrypted.find_doubt(event), "read keys")
+        if doubt:
+            await self._tell(room.room_id, f"A message of {event.sender} was not read: {doubt}.")
+        return not doubt
+
+    async def _tell(self, room: str, text: str) -> None:
+        """Logs something, and tells a room once. Without keys it goes there unencrypted: it reveals nothing."""
+        logger.warning("%s: %s", room, text)
+        if (room, text) in self._told:
+            return
+        self._told.add((room, text))
+        notice = {"msgtype": "m.notice", "body": text, "m.mentions": {}}
+        try:
+            if self._encrypted:
+                await self._post(self._place(room), notice)
+            else:
+                await self._send_event(room, "m.room.message", notice)
+        except SendRefused as error:
+            logger.warning("%s could not be told: %s", room, error)
 
     async def _fetch_missed(self, room: str, info: RoomInfo, since: str) -> list[Any]:
         """Fetches the messages between the last sync token and this response, oldest first."""
@@ -158,11 +223,11 @@ class Matrix:
         thread = str(relation["event_id"]) if relation.get("rel_type") == "m.thread" else None
         answers = (relation.get("m.in_reply_to") or {}).get("event_id", "")
         text, files = strip_reply_quote(str(content.get("body", "")), bool(answers)), tuple[File, ...]()
-        if isinstance(event, RoomMessageMedia):
+        if isinstance(event, RoomMessageMedia | RoomEncryptedMedia):
             text = text if content.get("filename") not in (None, text) else ""
             try:
-                files = (await self._fetch_file(event.url, content),)
-            except SendRefused as error:  # retrying would block the next messages
+                files = (await self._fetch_file(event, content),)
+            except (SendRefused, EncryptionError) as error:  # retrying would block the next messages
                 text = f"{text}\n[{content.get('body')} could not be downloaded: {error}]".strip()
         return Inbound(
             id=event.event_id,
@@ -189,14 +254,19 @@ class Matrix:
                 first = (await self._request(self._client.room_get_event(room, thread), "read a thread")).event
             except SendRefused:  # from before we joined
                 return False
+            if isinstance(first, MegolmEvent) and self._encrypted:
+                first = self._encrypted.try_decrypt(first, room) or first
             self._threads[thread] = first.sender == self.account or self._is_mentioned(first.source["content"])
         return self._threads[thread]
 
-    async def _fetch_file(self, url: str, content: Mapping[str, Any]) -> File:
-        download = await self._request(self._client.download(url), "fetch a file")
+    async def _fetch_file(self, event: RoomMessageMedia | RoomEncryptedMedia, content: Mapping[str, Any]) -> File:
+        download = await self._request(self._client.download(event.url), "fetch a file")
+        data = download.body
+        if isinstance(event, RoomEncryptedMedia):
+            data = decrypt_attachment(data, event.key["k"], event.hashes["sha256"], event.iv)
         kind = str((content.get("info") or {}).get("mimetype") or download.content_type or "application/octet-stream")
         name = str(content.get("filename") or content.get("body") or "file")
-        return File(name=name, media_type=kind, data=download.body)
+        return File(name=name, media_type=kind, data=data)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         check_length(text, self.info)
@@ -206,25 +276,30 @@ class Matrix:
         check_length(text, self.info)
         new = build_text_content(text, plain=plain)
         change = {"rel_type": "m.replace", "event_id": sent.id}
-        await self._post(sent.place, {**new, "body": f"* {text}", "m.new_content": new, "m.relates_to": change})
+        old = {"msgtype": "m.text", "body": f"* {text[:_FALLBACK_CHARS]}"}  # for clients that know no edits
+        await self._post(sent.place, {**old, "m.new_content": new, "m.relates_to": change})
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
-        saved = await self._request(self._upload(file), "send a file")
+        is_encrypted = await self._find_encryption(place.chat) is not None
+        upload = self._client.upload(
+            io.BytesIO(file.data),
+            file.media_type,
+            None if is_encrypted else file.name,  # the server sees this name
+            encrypt=is_encrypted,
+            filesize=len(file.data),
+        )
+        saved, keys = await self._request(upload, "send a file")
+        if isinstance(saved, ErrorResponse):
+            raise translate_error(saved, "send a file", self._settings)
         content = {
             "msgtype": "m.image" if file.media_type.startswith("image/") else "m.file",
             "filename": file.name,
             "body": caption or file.name,
-            "url": saved.content_uri,
+            **({"file": {**keys, "url": saved.content_uri}} if is_encrypted else {"url": saved.content_uri}),
             "info": {"mimetype": file.media_type, "size": len(file.data)},
             "m.mentions": {},
         }
         return await self._post(place, {**content, **build_relation(place, "")})
-
-    async def _upload(self, file: File) -> Response:
-        answer, _ = await self._client.upload(
-            io.BytesIO(file.data), file.media_type, file.name, filesize=len(file.data)
-        )
-        return answer
 
     async def typing(self, place: Place) -> None:
         await self._request(self._client.room_typing(place.chat, True, 10_000), "show typing")
@@ -240,32 +315,55 @@ class Matrix:
         return self._place(parent.chat, root.id)
 
     async def _post(self, place: Place, content: Mapping[str, Any], kind: str = "m.room.message") -> Sent:
-        room = self._client.rooms.get(place.chat)
-        if room is not None and room.encrypted:
-            why, hint = f"{place.chat} is encrypted, which is not supported.", "Use a room without encryption."
-            raise SendRefused(why, kind="forbidden", hint=hint)
-        answer = await self._request(self._client.room_send(place.chat, kind, dict(content)), "send")
-        return Sent(place=place, id=answer.event_id)
+        encrypted = await self._find_encryption(place.chat)
+        if encrypted is None:
+            return Sent(place=place, id=await self._send_event(place.chat, kind, content))
+        if encrypted.should_query_keys:
+            await self._request(encrypted.keys_query(), "read keys")
+        send = encrypted.room_send(place.chat, kind, dict(content), ignore_unverified_devices=True)
+        return Sent(place=place, id=(await self._request(send, "send")).event_id)
+
+    async def _send_event(self, room: str, kind: str, content: Mapping[str, Any]) -> str:
+        """Sends an event as it is, unencrypted."""
+        method, path, data = Api.room_send(self._client.access_token, room, kind, dict(content), uuid.uuid4())
+        send = self._client._send(RoomSendResponse, method, path, data, (room,))
+        return str((await self._request(send, "send")).event_id)
+
+    async def _find_encryption(self, room: str) -> EncryptedClient | None:
+        """The client that encrypts what we write there; None for a room without encryption. SendRefused if it cannot
+        be done. The server is asked about a room that no sync has told us about."""
+        known = self._client.rooms.get(room)
+        if not (known.encrypted if known is not None else await self._has_encryption_state(room)):
+            return None
+        await self._start_encryption()
+        if self._encrypted is None:
+            raise SendRefused(f"{room} is encrypted, which cannot be used: {self._why_unencrypted}.", kind="forbidden")
+        if known is None:  # we are not listening yet
+            await self._sync("", first=True)
+        if room not in self._client.rooms:
+            raise SendRefused(f"{self.account} is not in {room}.", kind="forbidden")
+        return self._encrypted
+
+    async def _has_encryption_state(self, room: str) -> bool:
+        try:
+            await self._request(self._client.room_get_state_event(room, "m.room.encryption"), "look at a room")
+        except SendRefused as error:
+            if error.kind != "not_found":
+                raise
+            return False
+        return True
 
     async def _request(self, call: Awaitable[Any], what: str) -> Any:
         try:
             async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):  # the SDK has no timeout for the first sync
                 answer = await call
+        except _ENCRYPTION_ERRORS as error:
+            raise SendRefused(f"Matrix could not {what}: {error}.", kind="transient") from error
         except (ClientError, TimeoutError) as error:
             raise PlatformDown(f"The homeserver does not answer: {str(error) or type(error).__name__}.") from error
         if isinstance(answer, ErrorResponse):
-            raise self._to_error(answer, what)
+            raise translate_error(answer, what, self._settings)
         return answer
-
-    def _to_error(self, answer: ErrorResponse, what: str) -> SojournError:
-        code, why = answer.status_code or "", answer.message
-        status = answer.transport_response.status if answer.transport_response is not None else 0
-        if code in ("M_UNKNOWN_TOKEN", "M_MISSING_TOKEN"):
-            hint = "Set SOJOURN_MATRIX_ACCESS_TOKEN to one that is valid."
-            return KeyRefused(f"{self._settings.homeserver} refuses the access token of {self.account}.", hint=hint)
-        kind: Refusal = _KINDS.get(code, "transient" if status >= 500 else "unknown")
-        wait = answer.retry_after_ms / 1000 if answer.retry_after_ms else None
-        return SendRefused(f"Matrix could not {what}: {why}.", kind=kind, retry_after=wait)
 
     def _place(self, room: str, thread: str | None = None) -> Place:
         room_state = self._client.rooms.get(room)

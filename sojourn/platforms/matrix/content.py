@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from sojourn.core.places import Place
 from sojourn.platforms.markdown import render_html
 
-_MAX_EVENT_BYTES = 60_000  # the network accepts 65,536 for a whole event
+_MAX_TEXT_BYTES = 46_000  # the network accepts 65,536 for a whole event; encryption adds a third
 
 
 def build_text_content(text: str, *, plain: bool) -> dict[str, Any]:
     content: dict[str, Any] = {"msgtype": "m.text", "body": text, "m.mentions": {}}  # nobody, not even with @room
     html = "" if plain else render_html(text)
-    if html and len(html.encode()) + len(text.encode()) < _MAX_EVENT_BYTES:
+    if html and len(json.dumps(html)) + len(json.dumps(text)) < _MAX_TEXT_BYTES:
         content |= {"format": "org.matrix.custom.html", "formatted_body": html}
     return content
 
