@@ -9,130 +9,58 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any, Literal
 
-from sojourn.core.errors import BadInput, NotAllowed, NotFound
-from sojourn.core.handoff import LOCAL_SURFACES, Handoff
-from sojourn.core.sessions import OWNER, Session, SessionId, clean_title
+from sojourn.chat_command_table import (
+    COMMANDS,
+    ChatCommand,
+    CommandCall,
+    CommandResult,
+    CommandSurface,
+    find_command,
+    list_commands,
+    parse_command,
+    run_command,
+)
+from sojourn.chat_command_table import add_command as _command
+from sojourn.core.errors import BadInput, NotFound
+from sojourn.core.handoff import LOCAL_SURFACES
+from sojourn.core.sessions import OWNER, Session, clean_title
 from sojourn.lasting_approvals import describe_approval
 from sojourn.ports.libraries import Skill
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Listing
 from sojourn.text.formatting import format_age, one_line, pluralize
 
-CommandSurface = Literal["terminal", "chat", "browser"]
-_ANYWHERE: tuple[CommandSurface, ...] = ("terminal", "chat", "browser")
-_ALIASES = {"start": "help", "reset": "new", "cancel": "stop"}
+__all__ = [
+    "COMMANDS",
+    "ChatCommand",
+    "CommandCall",
+    "CommandResult",
+    "CommandSurface",
+    "find_command",
+    "list_commands",
+    "parse_command",
+    "require_template",
+    "run_command",
+    "take_session",
+]
 _IDLE_WAIT_SECONDS = 5.0  # the last words of an answer are read before its turn has ended
 _LISTED_SESSIONS, _LISTED_MODELS = 15, 20  # rows
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandCall:
-    """A command's arguments and the conversation in which a person wrote it."""
-
-    service: Service
-    by: Caller
-    surface: CommandSurface
-    arguments: str = ""
-    session: SessionId | None = None
-    previous: SessionId | None = None  # the session that a hand-off displaced here
-    is_watching: bool = False  # the conversation shows the session and does not drive it
-    is_private: bool = True  # nobody else reads the answer
-    model: str = ""  # the model chosen for this conversation
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandResult:
-    """What a command answers, and what the surface has to change.
-
-    `change` says what becomes of the conversation: it leaves its session (`new`), goes on in `session` (`drive`), or
-    shows it (`watch`). `choices` are the model, runtime and template of its next requests; empty means the default.
-    """
-
-    lines: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    change: Literal["", "new", "drive", "watch"] = ""
-    session: Session | None = None
-    choices: Mapping[str, str] = field(default_factory=dict)
-    handoff: Handoff | None = None  # requested just now
-    file: str = ""  # the text that goes into the file `file_name`
-    file_name: str = ""
-    rerun: bool = False  # run the last request again, without a template
-    leave: bool = False
-
-
-Handler = Callable[[CommandCall], Awaitable[CommandResult]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatCommand:
-    """One command. `is_quick`: it may run during a turn. `opens_session`: the surface opens one if there is none."""
-
-    name: str
-    help: str
-    handler: Handler
-    arguments: str = ""
-    surfaces: tuple[CommandSurface, ...] = _ANYWHERE
-    owner_only: bool = False
-    private_only: bool = False
-    is_quick: bool = True
-    opens_session: bool = False
-
-
-COMMANDS: dict[str, ChatCommand] = {}
-
-
-def _command(help: str, arguments: str = "", **options: Any) -> Callable[[Handler], Handler]:
-    """Adds the handler `_name` to the table as the command `/name`."""
-
-    def add(handler: Handler) -> Handler:
-        name = handler.__name__.removeprefix("_")
-        COMMANDS[name] = ChatCommand(name=name, help=help, arguments=arguments, handler=handler, **options)
-        return handler
-
-    return add
-
-
-def parse_command(text: str, prefix: str = "/") -> tuple[str, str] | None:
-    """Name and arguments of `/name arguments`; None for any other text. A doubled prefix escapes a message."""
-    line = text.strip()
-    if not line.startswith(prefix) or line.startswith(prefix * 2):
-        return None
-    name, _, arguments = line[len(prefix) :].partition(" ")
-    name = name.partition("@")[0].lower()  # some networks append the name of the bot
-    if not name.replace("_", "").isalnum():
-        return None
-    return _ALIASES.get(name, name), arguments.strip()
-
-
-def find_command(name: str) -> ChatCommand:
-    """The command of that name, or the only one that begins with it. BadInput."""
-    if name in COMMANDS:
-        return COMMANDS[name]
-    matches = [one for one in COMMANDS if one.startswith(name)]
-    if len(matches) == 1:
-        return COMMANDS[matches[0]]
-    meant = f" Did you mean {', '.join('/' + one for one in matches)}?" if matches else ""
-    raise BadInput(f"There is no command /{name}.{meant}", hint="/help lists them. // begins a message with a slash.")
-
-
-def list_commands(surface: CommandSurface, *, is_owner: bool = True) -> list[ChatCommand]:
-    return [one for one in COMMANDS.values() if surface in one.surfaces and (is_owner or not one.owner_only)]
-
-
-async def run_command(command: ChatCommand, call: CommandCall) -> CommandResult:
-    """Checks who may use the command and where, then runs it. BadInput, NotAllowed."""
-    if call.surface not in command.surfaces:
-        where = {"terminal": "the terminal", "chat": "chats"}[command.surfaces[0]]
-        raise BadInput(f"/{command.name} works in {where} only.", hint="/help lists what works here.")
-    if command.owner_only and call.by.principal != OWNER:
-        raise NotAllowed(f"Only the owner may use /{command.name}.", hint="/help lists what you may use.")
-    if command.private_only and not call.is_private:
-        raise NotAllowed(f"/{command.name} answers in private only.", hint="Write it in a direct message.")
-    return await command.handler(call)
+async def require_template(service: Service, name: str) -> None:
+    """NotFound for the name of a template that is not there."""
+    if name in ("", "none", "auto"):
+        return
+    names = [one.name for one in await service.list_templates()]
+    if name not in names:
+        near = get_close_matches(name, names, n=1)
+        meant = f'Did you mean "{near[0]}"? ' if near else ""
+        raise NotFound(f'There is no template "{name}".', hint=f"{meant}`sojourn templates list` shows what there is.")
 
 
 async def take_session(service: Service, found: Session, by: Caller) -> Session:
@@ -207,7 +135,13 @@ async def _title(call: CommandCall) -> CommandResult:
 async def _model(call: CommandCall) -> CommandResult:
     if call.arguments:
         model = "" if call.arguments == "default" else call.arguments
-        return _say(f"From now on: {model or 'the default model'}.", choices={"model": model})
+        lines = [f"From now on: {model or 'the default model'}."]
+        known = {name for one in await call.service.runtimes() if one.ok for name in one.models}
+        if model and known and model not in known:
+            near = get_close_matches(model, known, n=3)
+            meant = f" Did you mean {' or '.join(near)}?" if near else ""
+            lines.append(f"No runtime lists a model of that name; your next message shows whether there is one.{meant}")
+        return _say(*lines, choices={"model": model})
     usable = [one for one in await call.service.runtimes() if one.ok and one.models]
     rows = tuple((one.name, ", ".join(one.models[:_LISTED_MODELS])) for one in usable)
     return _say(f"In use: {call.model or 'the default'}. /model NAME changes it, /model default resets it.", rows=rows)
@@ -231,6 +165,8 @@ async def _template(call: CommandCall) -> CommandResult:
     if wanted == "again" and call.surface == "terminal":
         return CommandResult(rerun=True)
     if wanted:
+        if call.by.principal == OWNER:
+            await require_template(call.service, wanted)
         choices = {"template": "" if wanted == "auto" else wanted}
         return _say(f"Template: {wanted}. /template auto chooses one automatically.", choices=choices)
     if call.by.principal != OWNER:

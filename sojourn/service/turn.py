@@ -138,7 +138,7 @@ class TurnExecutor:
         if ending.status not in ("completed", "cancelled") and ending.failed is None:
             ending.fail(RuntimeFailed(f"{record.runtime} could not finish.", hint="Try again, or another runtime."))
         await writer.end_text()
-        await writer(*controls.unread_steering(), *writer.state.loose_ends(ending.status))
+        await writer(*writer.state.loose_ends(ending.status), *controls.unread_steering())
         usage_record = await self._costs.update_usage(record.session, record.id, ending.usage)
         usage = {**ending.usage, "seconds": round(seconds, 3)}
         done = Done(status=ending.status, usage=usage, messages=tuple(writer.state.ids))

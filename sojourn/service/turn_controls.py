@@ -12,17 +12,18 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from sojourn.core.errors import LeaseLost, NotDriving, StoreUnavailable
-from sojourn.core.events import Progress
+from sojourn.core.events import Progress, Yielded
 from sojourn.core.messages import Json, user
 from sojourn.core.progress import ApprovalDetail, HandoffDetail, QueuedDetail, RunningDetail
 from sojourn.core.sessions import Control, TurnId
 from sojourn.lasting_approvals import SavedApprovals
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import PendingQuestion
-from sojourn.ports.tool import Covers, Question, Reply
+from sojourn.ports.tool import Question, Reply
 from sojourn.service.turn_writer import TurnWriter
 from sojourn.text.exact import hash_text
 
+_STEERED = json.dumps({"steered": True})
 logger = logging.getLogger(__name__)
 
 
@@ -119,22 +120,21 @@ class TurnControls:
     def _resolve(self, payload: dict[str, Json], by: str) -> None:
         waiting = self._pending.get(str(payload["question"]))
         if waiting is not None and not waiting.done():
-            covers: Covers | None = payload.get("covers")
-            waiting.set_result(
-                Reply(choice=str(payload["choice"]), by=by, why=str(payload.get("why", "")), covers=covers)
-            )
+            choice, why = str(payload["choice"]), str(payload.get("why", ""))
+            waiting.set_result(Reply(choice=choice, by=by, why=why, covers=payload.get("covers")))
 
     # steering
     def steered(self) -> tuple[str, ...]:
         """Takes the steering texts received so far and adds them to the transcript."""
         texts, self._steered = tuple(self._steered), []
         for text in texts:
-            self._writer.enqueue(replace(user(text), extra=json.dumps({"steered": True})))
+            self._writer.enqueue(replace(user(text), extra=_STEERED))
         return texts
 
-    def unread_steering(self) -> list[Progress]:
-        """Steering that the runtime never took, as events, so that a surface can send it again."""
-        return [Progress("running", RunningDetail(steer=text, heard=False)) for text in self._steered]
+    def unread_steering(self) -> list[Yielded]:
+        """Steering that the runtime never took: events, and messages that the next turn reads."""
+        events = [Progress("running", RunningDetail(steer=text, heard=False)) for text in self._steered]
+        return [*events, *(replace(user(text), extra=_STEERED) for text in self._steered)]
 
 
 def _to_detail(question: Question, sha256: str, seconds: float) -> ApprovalDetail:

@@ -187,6 +187,19 @@ class ServiceControlsContract:
         assert join_chunks(await follow(service, turn)) == "wellthe other folder"
         assert ("user", "the other folder") in await transcript(service, session)
 
+    async def test_a_word_the_runtime_did_not_take_stays_in_the_transcript_when_the_turn_is_stopped(
+        self, service: Service, runtime: ScriptedRuntime
+    ) -> None:
+        session = await opened(service)
+        runtime.on("work", SayText("well"), PauseGate("never"))
+        turn = await service.say(session, TurnRequest(text="work"), ME)
+        await until(service, turn, is_chunk("well"))
+        await service.steer(session, "also cats", ME)
+        await until(service, turn, lambda item: getattr(item, "detail", {}).get("steer") == "also cats")
+        await service.stop(session, ME)
+        await follow(service, turn)
+        assert (await transcript(service, session))[-1] == ("user", "also cats")
+
     async def test_a_word_the_runtime_did_not_take_is_shown_as_not_heard(
         self, service: Service, runtime: ScriptedRuntime
     ) -> None:

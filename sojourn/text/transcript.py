@@ -71,6 +71,27 @@ def fold_messages(rows: Iterable[Recorded]) -> Iterator[TranscriptPiece]:
     yield from waiting.values()
 
 
+_TELLING_ARGUMENTS = ("command", "file_path", "path", "pattern", "query", "url", "skill", "description", "prompt")
+
+
+def summarize_call(call: ToolCall) -> str:
+    """The arguments of a call as a person would say them: the command or file alone, or names with values."""
+    try:
+        found = json.loads(call.arguments) if len(call.arguments) <= _LARGE_CHARS else None
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        return call.arguments
+    key = next((name for name in _TELLING_ARGUMENTS if isinstance(found.get(name), str) and found[name].strip()), "")
+    if key:
+        return str(found[key])
+    pairs = (
+        f"{name}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        for name, value in found.items()
+    )
+    return " ".join(pairs)
+
+
 def summarize_answer(answer: str | None) -> str:
     """Describes the size of a tool result in a word or two."""
     if answer is None:

@@ -82,6 +82,10 @@ def test_a_failed_turn_is_a_failed_command_with_the_reason(model):
     done = sojourn("chat", "-q", "hello")
     assert done.returncode == 9
     assert "(key_refused)" in done.stderr
+    as_json = sojourn("chat", "-q", "hello", "--json")
+    assert (as_json.returncode, json.loads(as_json.stdout)["error"]["code"]) == (9, "key_refused")
+    nowhere = sojourn("chat", "-q", "hello", "--template", "nope")
+    assert (nowhere.returncode, 'There is no template "nope"' in nowhere.stderr) == (3, True)
 
 
 def test_nothing_to_answer_and_nobody_to_ask_is_said():

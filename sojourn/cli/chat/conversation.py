@@ -72,17 +72,26 @@ class ChatSession:
 
     async def enter(self, session: Session, *, watch_only: bool = False, recap: bool = True) -> None:
         """Switches to a session, or only watches it; `recap` prints its last messages."""
+        turn = await self.service.running(session.id)
+        after = None if turn is None else await self._find_turn_start(session)
         if recap and not watch_only:
-            await self._print_recent(session)
+            await self._print_recent(session, until=after)
+        if turn is not None and not watch_only:
+            self.print_note(f"Turn {turn} is running; you are watching it from its beginning.")
         if self.session is None or self.session.id != session.id:
             self.leave()
-            self._follow(session)
+            self._follow(session, after=after)
         self.session, self.is_watching = session, watch_only
-        if not watch_only and (turn := await self.service.running(session.id)) is not None:
-            self.print_note(f"Turn {turn} is running; you are watching it.")
 
-    async def _print_recent(self, session: Session) -> None:
-        recent = [one for one in await self.service.messages(session.id) if isinstance(one.item, Message)]
+    async def _find_turn_start(self, session: Session) -> int:
+        """The number before the running turn: before its metadata, which its request follows."""
+        asked = [one for one in await self.service.messages(session.id) if _is_request(one)]
+        return max(0, asked[-1].seq - 2) if asked else 0
+
+    async def _print_recent(self, session: Session, *, until: int | None = None) -> None:
+        """Prints the title and the last messages, up to a running turn, which is shown as it goes."""
+        found = await self.service.messages(session.id)
+        recent = [one for one in found if isinstance(one.item, Message) and (until is None or one.seq <= until)]
         self.output.write(
             Text.assemble(("● ", "green"), (one_line(session.title or session.id), "bold"), f"  {session.id}")
         )
@@ -103,13 +112,13 @@ class ChatSession:
             self._watching.cancel()
         self.session, self._watching, self.renderer, self.is_watching = None, None, EventRenderer(), False
 
-    def _follow(self, session: Session) -> None:
+    def _follow(self, session: Session, *, after: int | None = None) -> None:
         self.session = session
-        self._watching = asyncio.create_task(self._watch(session))
+        self._watching = asyncio.create_task(self._watch(session, session.last_seq if after is None else after))
 
-    async def _watch(self, session: Session) -> None:
+    async def _watch(self, session: Session, after: int) -> None:
         try:
-            async with aclosing(self.service.watch(session.id, after=session.last_seq)) as log:
+            async with aclosing(self.service.watch(session.id, after=after)) as log:
                 async for recorded in log:
                     recorded = await self._with_exact_text(recorded)
                     for line in self.renderer.render(recorded):
@@ -209,3 +218,9 @@ class ChatSession:
     @property
     def is_busy(self) -> bool:
         return self.renderer.status is not None
+
+
+def _is_request(recorded: Recorded) -> bool:
+    """Whether a message began a turn: words said to a running one are marked."""
+    item = recorded.item
+    return isinstance(item, Message) and item.role == "user" and "steered" not in (item.extra or "")

@@ -169,7 +169,9 @@ class EventRenderer:
             case "compaction" if "messages" in detail:
                 yield _render_note(f"summarised {pluralize(int(detail['messages']), 'older message')} to make room")
             case "queued":
-                self._set_activity(f"waiting: {detail.get('because') or 'another turn runs'}")
+                self._set_activity(_describe_wait(detail))
+            case "running" if detail.get("steer") and detail.get("heard") is False:
+                yield _render_note(f"not answered yet, kept for your next message: {detail['steer']}")
             case "running" if detail.get("steer"):
                 yield _render_note(f"added to the running turn: {detail['steer']}")
             case "handoff":
@@ -230,6 +232,13 @@ class EventRenderer:
 
 def _render_markdown(text: str) -> RenderableType:
     return Padding(Markdown(text, code_theme="ansi_dark"), (0, 0, 1, 0))
+
+
+def _describe_wait(detail: Mapping[str, Any]) -> str:
+    """Why a turn waits: a model that is asked again, a busy agent, or another turn."""
+    reason = detail.get("reason") or detail.get("because")
+    attempt = f", attempt {detail['attempt']}" if detail.get("attempt") else ""
+    return f"waiting: {reason or 'another turn runs'}{attempt}"
 
 
 def _describe_template(detail: Mapping[str, Any]) -> str:

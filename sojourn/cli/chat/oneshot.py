@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from sojourn.core.errors import NotAllowed, error_from_code
+from sojourn.core.errors import Interrupted, NotAllowed, error_from_code
 from sojourn.core.events import Chunk, Done, Failed, Progress
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import Recorded, Session
@@ -127,6 +127,8 @@ def raise_for_outcome(outcome: OneShotResult) -> None:
         raise error_from_code(outcome.failed.code, outcome.failed.message, hint=outcome.failed.hint)
     if outcome.done is not None and outcome.done.status == "cancelled":
         raise click.exceptions.Exit(130)
+    if outcome.done is None or outcome.done.status != "completed":
+        raise Interrupted("The turn did not come to its end.", hint="Ask again; the session has what was said.")
     if outcome.refused:
         raise refusal_of(outcome)
 

@@ -313,7 +313,8 @@ async def _greet(chat: ChatSession, reference: str | None, *, latest: bool) -> N
     elif latest:
         await chat.resume_latest()
     else:
-        ready = [one for one in await chat.service.runtimes() if one.default]
+        wanted = chat.runtime
+        ready = [one for one in await chat.service.runtimes() if (one.name == wanted if wanted else one.default)]
         runtime = f"{ready[0].label}: {ready[0].detail}" if ready else "no runtime is ready yet"
         chat.print_note(f"{runtime}. /help lists the commands.")
         if ready and ready[0].hint:

@@ -29,6 +29,8 @@ async def run_slash_command(chat: ChatSession, name: str, arguments: str) -> Non
             f"{attached.name} will be sent with your next message ({attached.media_type}, {attached.size:,} bytes)."
         )
         return
+    if command.name == "attach" and arguments.startswith(("/", "~", "./", "../")):
+        raise BadInput(f"There is no file {arguments}.", hint="/attach takes a file, or the title or id of a session.")
     if command.opens_session and arguments:
         await chat.ensure_session()
     await _apply(chat, command, await run_command(command, _to_command_call(chat, arguments)))

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import click
 
+from sojourn.chat_commands import require_template
 from sojourn.cli.chat.file_upload import attach_file
 from sojourn.cli.chat.oneshot import ask, raise_for_outcome
 from sojourn.cli.command_table import RUN_CHAT
 from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.options import SESSION, JsonCommand
-from sojourn.core.errors import BadInput, NotAllowed
+from sojourn.core.errors import BadInput, SojournError
 from sojourn.core.sessions import Session
 from sojourn.ports.app import AppContext
 from sojourn.ports.service import Caller, Service, TurnRequest
@@ -85,6 +86,7 @@ async def chat(
         allow=allow,
     )
     service = await app.connect(in_process=in_process)
+    await require_template(service, request.template)
     by = Caller(surface="cli", holder=f"chat on {platform.node() or 'this machine'} (pid {os.getpid()})")
     try:
         if text:
@@ -129,9 +131,9 @@ async def _answer_once(
     outcome = await ask(service, session, replace(request, attachments=attachments), by, quiet=context.json)
     if context.json:
         emit(outcome.to_json())
-        if outcome.done is None or outcome.done.status != "completed":
-            raise click.exceptions.Exit(1)
-        if outcome.refused:
-            raise click.exceptions.Exit(NotAllowed.exit_code)
-        return
-    raise_for_outcome(outcome)
+    try:
+        raise_for_outcome(outcome)
+    except SojournError as error:
+        if not context.json:
+            raise
+        raise click.exceptions.Exit(error.exit_code) from error

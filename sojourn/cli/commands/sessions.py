@@ -72,4 +72,13 @@ async def list_sessions(
         emit([session_to_json(one) for one in found[:most]])
     else:
         more = "--all shows every one." if len(found) > most else ""
-        context.render(PRINT_SESSIONS, found[:most], now=time.time(), more=more)
+        problem = "" if found or not sources else await _describe_unknown(app, sources)
+        context.render(PRINT_SESSIONS, found[:most], now=time.time(), more=more, problem=problem)
+
+
+async def _describe_unknown(app: AppContext, sources: tuple[str, ...]) -> str:
+    """What to say when nothing comes from a source; empty if it is a known one."""
+    known = (await app.store.stats()).sessions_by_source
+    unknown = [one for one in sources if one not in known]
+    there = f"There are: {', '.join(sorted(known))}." if known else "There are no sessions yet."
+    return f"No session comes from {' or '.join(unknown)}. {there}" if unknown else ""

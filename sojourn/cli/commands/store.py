@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,7 +13,9 @@ from sojourn.cli.command_table import PRINT_MOVE_REPORT, PRINT_STATS, PRINT_VERD
 from sojourn.cli.context import CommandContext, with_app
 from sojourn.cli.options import JsonGroup, yes_option
 from sojourn.core.errors import StoreCorrupt
+from sojourn.home_files import SavedFiles, archive_beside, remove_old_backups, restore_home_files, save_home_files
 from sojourn.ports.app import AppContext
+from sojourn.text.formatting import pluralize
 
 
 @click.group(cls=JsonGroup)
@@ -40,18 +44,49 @@ async def verify(context: CommandContext, app: AppContext) -> None:
 
 @store.command("backup")
 @click.argument("target", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--keep", type=click.IntRange(min=1), help="Then remove all but the newest so many copies of that folder."
+)
 @with_app
-async def backup(context: CommandContext, app: AppContext, target: Path | None) -> None:
+async def backup(context: CommandContext, app: AppContext, target: Path | None, keep: int | None) -> None:
     """Make a consistent copy, while others go on writing.
 
-    TARGET is a new file or a folder; without it the copy goes to `backups` in the home.
+    TARGET is a folder, which is made if it is not there, or a new file with a name like copy.db; without it the copy
+    goes to `backups` in the home. Your notes, skills, templates and settings go into an archive beside it, without
+    tokens, keys and passwords.
     """
-    if target is None:
-        target = app.settings.home / "backups"
+    home = app.settings.home
+    target = (target or home / "backups").absolute()
+    if not target.suffix:
         target.mkdir(parents=True, exist_ok=True, mode=0o700)
     with context.progress() as progress:
-        made = await app.backup(target.absolute(), progress=progress)
-    context.say(f"Copy made: {made}", {"path": str(made), "bytes": made.stat().st_size if made.is_file() else None})
+        made = await app.backup(target, progress=progress)
+    saved = await asyncio.to_thread(save_home_files, home, archive_beside(made))
+    removed = await asyncio.to_thread(remove_old_backups, made, keep) if keep else []
+    value = {
+        "path": str(made),
+        "bytes": made.stat().st_size,
+        "files_path": str(saved.path) if saved.path else None,
+        "files": saved.files,
+        "left_out": list(saved.left_out),
+        "secrets_left_out": list(saved.secrets),
+        "removed": [str(one) for one in removed],
+    }
+    context.say(f"Copy made: {made}", value)
+    if not context.json:
+        for line in _describe_files(saved, removed):
+            click.echo(f"  {line}")
+
+
+def _describe_files(saved: SavedFiles, removed: list[Path]) -> Iterator[str]:
+    if saved.path:
+        yield f"{pluralize(saved.files, 'file')} of yours beside it: {saved.path}"
+    if saved.secrets:
+        yield f"Not in it, because they are secret: {', '.join(saved.secrets)}; nor the access token."
+    if saved.left_out:
+        yield f"Not in it: the folders {', '.join(saved.left_out)}."
+    if removed:
+        yield f"{pluralize(len(removed), 'older copy', 'older copies')} removed."
 
 
 @store.command("restore")
@@ -70,10 +105,14 @@ async def restore(context: CommandContext, app: AppContext, copy: Path, yes: boo
     context.confirm(question, yes=yes)
     with context.progress() as progress:
         await app.restore(copy.absolute(), progress=progress)
+    archive, files = archive_beside(copy), 0
+    if archive.is_file():
+        files = await asyncio.to_thread(restore_home_files, app.settings.home, archive)
     found = await app.store.stats()
+    also = f" {pluralize(files, 'missing file')} put back." if files else ""
     context.say(
-        f"Restored from {copy}: {found.sessions:,} sessions, {found.messages:,} messages.",
-        {"path": str(copy), "sessions": found.sessions, "messages": found.messages},
+        f"Restored from {copy}: {found.sessions:,} sessions, {found.messages:,} messages.{also}",
+        {"path": str(copy), "sessions": found.sessions, "messages": found.messages, "files": files},
     )
 
 

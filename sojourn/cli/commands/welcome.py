@@ -56,7 +56,7 @@ async def welcome(context: CommandContext, app: AppContext) -> None:
         report["sessions"] = [session_to_json(one) for one in newest[:_MAX_SESSIONS]]
         return emit(report)
     if samples:
-        context.say(f"{pluralize(samples, 'sample session')} added; each title says so.")
+        context.say(f"{pluralize(samples, 'sample session')} added.")
     more = "`sojourn sessions list` shows more." if len(newest) > _MAX_SESSIONS else ""
     context.render(PRINT_SESSIONS, newest[:_MAX_SESSIONS], now=time.time(), more=more)
     context.render(PRINT_NEXT_STEPS, await _find_unimported(app, found))

@@ -16,7 +16,14 @@ from sojourn.core.sessions import Session
 from sojourn.ports.store import SearchHit
 from sojourn.text.formatting import format_age, format_time, one_line, pluralize, printable
 from sojourn.text.query import Snippet
-from sojourn.text.transcript import SpokenText, ToolExchange, TranscriptPiece, is_undone, summarize_answer
+from sojourn.text.transcript import (
+    SpokenText,
+    ToolExchange,
+    TranscriptPiece,
+    is_undone,
+    summarize_answer,
+    summarize_call,
+)
 
 _SOURCES = {
     "hermes": ("☤", "yellow"),
@@ -63,7 +70,12 @@ _NARROW_COLUMNS = 76
 _HEAD = ("SESSION", "FROM", "MSGS", "ACTIVE", "ID")
 
 
-def print_sessions(screen: Console, sessions: Sequence[Session], *, now: float, more: str = "") -> None:
+def print_sessions(
+    screen: Console, sessions: Sequence[Session], *, now: float, more: str = "", problem: str = ""
+) -> None:
+    if problem:
+        screen.print(Text(problem, style="bold"))
+        return
     if not sessions:
         screen.print("No sessions here.", style="bold")
         screen.print("  `sojourn import` brings in the history of other agents; `sojourn welcome` helps to start.")
@@ -151,6 +163,8 @@ def _render_transcript(
     yield from _render_head(session)
     speaker = ""
     for piece in pieces:
+        if not full and _has_nothing_to_show(piece):
+            continue
         who = _speaker_of(piece)
         if isinstance(piece, SpokenText) or who != speaker:
             yield _render_speaker(who, piece)
@@ -163,6 +177,11 @@ def _render_transcript(
             yield _render_folded_call(piece, screen.width)
     if hidden:
         yield Text(f"\n{pluralize(hidden, 'undone message')} not shown; --all shows them.", style="dim")
+
+
+def _has_nothing_to_show(piece: TranscriptPiece) -> bool:
+    """Whether a message is a thought alone, which only `--full` shows."""
+    return isinstance(piece, SpokenText) and piece.message.role == "assistant" and not piece.text.strip()
 
 
 def _speaker_of(piece: TranscriptPiece) -> str:
@@ -216,7 +235,7 @@ def _render_folded_call(piece: ToolExchange, width: int) -> RenderableType:
     answer = f" → {one_line(summarize_answer(piece.answer), max(12, width // 3))}"
     room = max(20, width - len(piece.call.name) - len(answer) - 6)
     line = Text.assemble(("  ▸ ", "magenta"), (one_line(piece.call.name), "bold magenta"))
-    line.append(f" {one_line(piece.call.arguments, room)}".rstrip(), style="dim")
+    line.append(f" {one_line(summarize_call(piece.call), room)}".rstrip(), style="dim")
     line.append(answer, style="yellow" if piece.answer is None else "green")
     line.stylize(_style_of(piece.message))
     line.truncate(width, overflow="ellipsis")

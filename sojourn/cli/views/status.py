@@ -45,7 +45,8 @@ def _format_detail(check: DoctorCheck) -> Text:
 
 
 _STEPS = (
-    ("sojourn sessions show ID", "read one"),
+    ("sojourn chat", "talk to an agent"),
+    ("sojourn sessions show WORDS", "read the one with these words in its title"),
     ("sojourn sessions search WORDS", "find anything that was ever said"),
     ("sojourn import", "bring in the history of other agents"),
     ("sojourn serve", "the same over HTTP"),

@@ -67,7 +67,7 @@ class _SessionFields:
         self.names: dict[str, str] = {}
         self.session = ""
         self._usage = usage
-        self._counted_answers: set[str] = set()
+        self._answers: dict[str, tuple[str, dict[str, Any]]] = {}  # model and usage, by the id of the answer
 
     def note(self, record: dict[str, Any]) -> None:
         for key in ("cwd", "version", "entrypoint"):
@@ -82,16 +82,20 @@ class _SessionFields:
         if record.get("type") == "cost-state" and isinstance(record.get("totalCostUSD"), int | float):
             self.fields["estimated_cost_usd"] = float(record["totalCostUSD"])
         if record.get("type") == "assistant":
-            self._add_usage(as_mapping(record.get("message")))
+            self._note_usage(as_mapping(record.get("message")))
 
-    def _add_usage(self, answer: dict[str, Any]) -> None:
-        """Adds the usage of an answer once: each of its blocks repeats it."""
+    def _note_usage(self, answer: dict[str, Any]) -> None:
+        """Keeps the last usage of an answer: each of its blocks repeats it, and only the last one is complete."""
         model, usage, own = as_text(answer.get("model")), as_mapping(answer.get("usage")), str(answer.get("id"))
         if model is None or model == "<synthetic>":
             return
         self.fields["model"] = model
-        if usage and own not in self._counted_answers:
-            self._counted_answers.add(own)
+        if usage:
+            self._answers[own] = (model, usage)
+
+    def add_usage(self) -> None:
+        """Adds the usage of every answer once."""
+        for model, usage in self._answers.values():
             self._usage.add(
                 model,
                 input_tokens=usage.get("input_tokens"),
@@ -105,6 +109,7 @@ def _read_transcript(one: SessionFile, titles: Mapping[str, str]) -> Transcript:
     lines, builder = JsonLinesFile(one.path), TranscriptBuilder()
     facts = _SessionFields(builder.usage)
     summary = _add_records(one, lines, builder, facts, titles)
+    facts.add_usage()
     for kind, data in _read_side_files(one):
         builder.add_record(kind, to_json(data))
         facts.names |= {key: data[key] for key in ("customTitle", "description") if as_text(data.get(key))}

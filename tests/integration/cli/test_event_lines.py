@@ -144,3 +144,16 @@ def test_the_notice_of_a_hand_off_is_not_shown_as_the_persons_words():
     notice = replace(user("[Sojourn: handed over]"), extra='{"internal": true}')
     assert shown(notice).startswith("◦ [Sojourn: handed over]")
     assert "❯" in shown(user("my own words"))
+
+
+def test_a_model_that_is_asked_again_is_not_called_another_turn():
+    show = EventRenderer()
+    shown(BEGIN, Progress("queued", {"reason": "the model answered 500", "attempt": 2}), show=show)
+    assert show.status.text == "waiting: the model answered 500, attempt 2"
+    shown(Progress("queued", {"queued": "t_2", "by": "phone"}), show=show)
+    assert show.status.text == "waiting: another turn runs"
+
+
+def test_words_that_a_turn_did_not_hear_are_said_to_be_kept():
+    told = shown(BEGIN, Progress("running", {"steer": "also cats", "heard": False}), Done("cancelled"))
+    assert "kept for your next message: also cats" in told

@@ -79,7 +79,7 @@ class TestReading:
 
     def test_a_transcript_folds_tools_hides_undone_rows_and_keeps_summarised_ones(self, sojourn):
         out = sojourn("sessions", "show", "Garden").out
-        assert '▸ terminal {"command": "ls"} → 3 lines' in out
+        assert "▸ terminal ls → 3 lines" in out
         assert "Old summary" in out
         assert "never mind" not in out
         assert "1 undone message not shown" in out
@@ -271,3 +271,19 @@ class TestExporting:
 def test_an_empty_store_says_what_to_do(sojourn):
     assert "sojourn import" in sojourn("sessions", "list").out
     assert sojourn("sessions", "list", "--json").out == "[]\n"
+
+
+def test_a_thought_alone_has_no_heading_and_a_call_reads_like_a_command(sojourn, home):
+    call = ToolCall(id="c9", name="Bash", arguments='{"command": "ls -la", "description": "List files"}')
+    odd = ToolCall(id="c8", name="Odd", arguments='{"n": 3, "name": "x"}')
+    rows = [user("Look"), assistant("", reasoning="hm"), assistant("", [call, odd]), tool_result(call, "x")]
+    fill(home, ("thoughts-1", "Thoughts", rows))
+    out = sojourn("sessions", "show", "Thoughts").out
+    assert out.count("agent") == 1
+    assert "▸ Bash ls -la" in out
+    assert "▸ Odd n=3 name=x" in out
+    assert "hm" in sojourn("sessions", "show", "Thoughts", "--full").out
+
+
+def test_an_unknown_source_is_said_to_be_unknown(sojourn, two):
+    assert "No session comes from nope. There are:" in sojourn("sessions", "list", "--source", "nope").out

@@ -1,5 +1,6 @@
 """Chat commands in the terminal: what they print, and what they change in the conversation."""
 
+import asyncio
 import io
 from contextlib import asynccontextmanager
 
@@ -9,12 +10,12 @@ from rich.console import Console
 from sojourn.chat_commands import parse_command
 from sojourn.cli.chat.conversation import ChatSession
 from sojourn.cli.chat.slash_commands import run_slash_command
-from sojourn.core.errors import BadInput
+from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.service import Caller
 from sojourn.service.local import LocalService
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.app import FakeApp, make_settings
-from sojourn.testing.scripted_runtime import ScriptedRuntime
+from sojourn.testing.scripted_runtime import PauseGate, SayText, ScriptedRuntime
 
 PHONE = Caller(surface="telegram")
 
@@ -39,13 +40,15 @@ class Paper:
 @asynccontextmanager
 async def terminal(home, folder):
     home.mkdir(exist_ok=True)
+    runtime = ScriptedRuntime()
     kit = FakeApp(
         store=SqliteStore(home / "state.db"),
         settings=make_settings(home, agent_titles=False),
-        runtimes=[ScriptedRuntime()],
+        runtimes=[runtime],
         make_service=LocalService,
     )
     talk = ChatSession(kit.service, Caller(surface="cli"), Paper(), cwd=str(folder))
+    talk.runtime_under_test = runtime
     try:
         yield talk
     finally:
@@ -108,3 +111,34 @@ async def test_quit_leaves(home, tmp_path):
     async with terminal(home, tmp_path) as talk:
         await run(talk, "/quit")
         assert talk.wants_to_leave
+
+
+async def test_a_name_that_is_not_there_is_refused_with_what_was_meant(home, tmp_path):
+    async with terminal(home, tmp_path) as talk:
+        with pytest.raises(NotFound, match="no template"):
+            await run(talk, "/template nope")
+        with pytest.raises(BadInput, match="There is no file /nope"):
+            await run(talk, "/attach /nope")
+        await run(talk, "/template auto")
+
+
+async def test_whoever_comes_back_to_a_running_turn_sees_it_from_its_beginning(home, tmp_path):
+    async with terminal(home, tmp_path) as talk:
+        runtime = talk.runtime_under_test
+        runtime.on("count", SayText("one two three"), PauseGate("go"), SayText(" four"))
+        turn = await talk.say("count")
+        session = talk.session
+        while "one two three" not in str(talk.output):
+            await asyncio.sleep(0.01)
+        talk.leave()
+        again = ChatSession(talk.service, Caller(surface="cli"), Paper(), cwd=str(tmp_path))
+        await again.resume(session.id)
+        while "one two three" not in str(again.output):
+            await asyncio.sleep(0.01)
+        assert (again.is_busy, str(again.output).count("one two three")) == (True, 1)
+        runtime.gate("go").open()
+        while again.is_busy:
+            await asyncio.sleep(0.01)
+        assert "four" in str(again.output)
+        assert turn.session == session.id
+        again.leave()

@@ -1,4 +1,5 @@
 import sqlite3
+import tarfile
 
 from tests.integration.cli.conftest import fill
 from tests.integration.cli.test_sessions import BIKE, GARDEN
@@ -70,3 +71,52 @@ def test_a_move_proves_that_both_sides_agree(sojourn, home, tmp_path):
     again = sojourn("store", "migrate", "--to", str(tmp_path / "new"))
     assert (again.code, "not empty" in again.err) == (4, True)
     assert "Both stores hold the same" in sojourn("store", "migrate", "--to", str(tmp_path / "other")).out
+
+
+def test_a_backup_makes_its_folder_and_holds_what_is_the_persons(sojourn, home):
+    fill(home, BIKE)
+    for name in ("notes/a.md", "skills/mow/SKILL.md", "session-templates/deploy.json", "workspace/big.bin"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(name)
+    (home / "skills" / "link").symlink_to("/etc/hostname")
+    secret = "s3cr" + "et-value"
+    (home / "config.toml").write_text(
+        f'[model]\nname = "big"  # kept\napi_key = "{secret}"\n[memory]\nsummary_tokens = 6000\n'
+        f'[plugins.telegram]\ntoken = "{secret}"\n'
+        f'[plugins.mcp.servers.m]\ncommand = "m"\nenv = {{ HOME_TOKEN = "{secret}", PLAIN = "{secret}" }}\n'
+    )
+    target = home.parent / "new" / "backups"
+    made = sojourn("store", "backup", str(target), "--json").json
+    assert (made["files"], made["left_out"]) == (4, ["workspace"])
+    assert sorted(made["secrets_left_out"]) == [
+        "model.api_key",
+        "plugins.mcp.servers.m.env.HOME_TOKEN",
+        "plugins.mcp.servers.m.env.PLAIN",
+        "plugins.telegram.token",
+    ]
+    with tarfile.open(made["files_path"]) as packed:
+        config = packed.extractfile("config.toml").read().decode()
+        assert "skills/link" not in packed.getnames()
+    assert (secret in config, "# kept" in config, "summary_tokens = 6000" in config) == (False, True, True)
+    said = sojourn("store", "backup", str(target)).out
+    assert "Not in it, because they are secret: model.api_key" in said
+    assert len(list(target.glob("*.db"))) == 2
+
+    (home / "notes" / "a.md").unlink()
+    (home / "skills" / "mow" / "SKILL.md").write_text("changed since")
+    assert sojourn("store", "restore", made["path"], "--yes", "--json").json["files"] == 1
+    assert (home / "notes" / "a.md").read_text() == "notes/a.md"
+    assert (home / "skills" / "mow" / "SKILL.md").read_text() == "changed since"
+
+
+def test_only_the_newest_copies_are_kept_if_asked(sojourn, home):
+    fill(home, BIKE)
+    (home / "notes").mkdir()
+    (home / "notes" / "a.md").write_text("a")
+    for _ in range(3):
+        sojourn("store", "backup")
+    ran = sojourn("store", "backup", "--keep", "2", "--json").json
+    assert len(ran["removed"]) == 2
+    left = sorted(one.name for one in (home / "backups").iterdir())
+    assert len(left) == 4
+    assert ran["path"].rpartition("/")[2] in left

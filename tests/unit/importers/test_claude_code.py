@@ -214,6 +214,17 @@ def test_a_title_may_stand_in_the_file_of_another_session(project: Path) -> None
     assert [one.native_id for one in listed(project)] == [SESSION, "other"]
 
 
+def test_only_the_last_block_of_an_answer_has_its_whole_usage(project: Path) -> None:
+    write(
+        project,
+        answer("a", text("x"), input_tokens=10, output_tokens=5),
+        answer("b", text("y"), input_tokens=10, output_tokens=195),
+        answer("c", text("z"), id="m2", input_tokens=1, output_tokens=2),
+    )
+    fields = read(project).fields
+    assert (fields["input_tokens"], fields["output_tokens"], fields["api_call_count"]) == (11, 197, 2)
+
+
 def test_usage_is_counted_once_for_each_answer(project: Path) -> None:
     usage: dict[str, Any] = {
         "input_tokens": 10,
