@@ -67,17 +67,19 @@ coverage: venv ## branch coverage of sojourn/ by every test but the browser's an
 bench: venv ## the full measurements, kept in bench/results
 	$(BIN)/python -m bench $(ARGS)
 
-check: venv ## ruff, mypy, import contracts, names, sizes and licences
+check: venv ## ruff, mypy, import contracts, names, sizes, licences, and the sources of the pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m scripts.check_names
 	$(BIN)/python -m scripts.check_licences
+	@scripts/web --check
 
-fmt: venv ## format and mend what ruff can mend
+fmt: venv ## format, and mend what ruff and Biome can mend
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+	@scripts/web --format
 
 shape: venv ## sizes and names, each figure beside its goal
 	@$(BIN)/python -m scripts.shape sojourn

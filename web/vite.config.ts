@@ -1,12 +1,14 @@
 // The dashboard: one page, its script and its style, into the Python package.
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
+import { cssOptions } from "./cssOptions.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
   base: "/",
   resolve: { alias: { "@": here("src") } },
+  css: cssOptions,
   build: {
     outDir: here("../sojourn/dashboard/static"),
     emptyOutDir: true,

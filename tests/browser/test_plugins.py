@@ -74,7 +74,7 @@ def test_a_switch_shows_what_is_needed_then_the_page_is_there_and_goes_again(fil
     page.reload()
     framed(page).get_by_role("heading", name="Garden").wait_for()
     framed(page).get_by_role("button").press("Control+k")  # the way out is there, wherever the focus is
-    page.get_by_role("dialog", name="Go to a page").wait_for()
+    page.get_by_role("dialog", name="Search or jump to").wait_for()
     page.keyboard.press("Escape")
     assert find_violations(page) == []
     tabs(page).filter(has_text="Settings").click()
@@ -88,7 +88,7 @@ def test_a_switch_shows_what_is_needed_then_the_page_is_there_and_goes_again(fil
 def test_a_broken_one_is_shown_with_its_reason_and_no_switch(filled):
     (write(filled.server.home, "torn") / "manifest.json").write_text('{"lable": "<img src=x onerror=alert(1)>"}')
     page = filled.open("/settings")
-    row = page.locator(".plugin-list li", has_text="torn")
+    row = page.locator(".item-list li", has_text="torn")
     row.get_by_text("Did you mean `label`?").wait_for()
     assert row.get_by_role("switch").count() == 0
 

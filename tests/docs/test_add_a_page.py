@@ -1,6 +1,5 @@
 """The page that explains how to add a page: its example compiles against the current sources."""
 
-import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -21,16 +20,14 @@ def web(tmp_path):
     shutil.copytree(WEB / "src", tmp_path / "src")
     shutil.copy(WEB / "tsconfig.json", tmp_path)
     (tmp_path / "node_modules").symlink_to(WEB / "node_modules")
-    (tmp_path / "src" / "pages" / "Statistics.tsx").write_text(code_blocks(PAGE, "tsx")[0], "utf-8")
-    registry = tmp_path / "src" / "pages" / "registry.ts"
-    start = "export const PAGES: Page[] = [\n"
-    text = registry.read_text("utf-8")
-    assert start in text
-    registry.write_text(text.replace(start, start + code_blocks(PAGE, "ts")[0]), "utf-8")
-    for language in ("en", "zh"):
-        messages = tmp_path / "src" / "messages" / f"{language}.json"
-        words = json.loads(messages.read_text("utf-8")) | json.loads(code_blocks(PAGE, "json")[0])
-        messages.write_text(json.dumps(words, ensure_ascii=False), "utf-8")
+    folder = tmp_path / "src" / "statistics"
+    folder.mkdir()
+    page, component = code_blocks(PAGE, "tsx")
+    (folder / "page.ts").write_text(page, "utf-8")
+    (folder / "StatisticsPage.tsx").write_text(component, "utf-8")
+    (folder / "messages.ts").write_text(code_blocks(PAGE, "ts")[0], "utf-8")
+    for language, words in zip(("en", "zh"), code_blocks(PAGE, "json"), strict=True):
+        (folder / f"{language}.json").write_text(words, "utf-8")
     return tmp_path
 
 
@@ -45,6 +42,6 @@ def test_the_example_compiles(web):
 
 
 def test_a_word_that_is_missing_is_found_by_the_compiler(web):
-    page = web / "src" / "pages" / "Statistics.tsx"
+    page = web / "src" / "statistics" / "StatisticsPage.tsx"
     page.write_text(page.read_text("utf-8").replace("statistics.sessions", "statistics.nowhere"), "utf-8")
     assert "statistics.nowhere" in compile_pages(web).stdout

@@ -4,10 +4,16 @@ import en from "@/messages/en.json";
 import zh from "@/messages/zh.json";
 
 export type Language = "en" | "zh";
-export type MessageKey = keyof typeof en;
-export type Translate = (key: MessageKey, values?: Record<string, string | number>) => string;
+export type CommonKey = keyof typeof en;
+export type KeyOf<Messages> = (keyof Messages & string) | CommonKey;
+export type Values = Record<string, string | number>;
+export type Translate<Key extends string = CommonKey> = (key: Key, values?: Values) => string;
+interface I18n<Key extends string> {
+  t: Translate<Key>;
+  language: Language;
+  setLanguage: (language: Language) => void;
+}
 
-const MESSAGES: Record<Language, Partial<Record<MessageKey, string>>> = { en, zh };
 export const LANGUAGES: Record<Language, string> = { en: "English", zh: "中文" };
 
 export function getLanguage(): Language {
@@ -16,25 +22,49 @@ export function getLanguage(): Language {
   return navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en";
 }
 
-/** Fills in a message's placeholders: `{n}` is a value, `{n|day|days}` the first word if the value is 1, else the second. */
-export function buildTranslator(language: Language): Translate {
-  return (key, values = {}) =>
-    (MESSAGES[language][key] ?? en[key] ?? key).replace(/\{(\w+)(?:\|(\w+)\|(\w+))?\}/g, (whole, name: string, one?: string, many?: string) => {
-      if (!(name in values)) return whole;
-      const value = String(values[name]);
-      return one === undefined || many === undefined ? value : value === "1" ? one : many;
-    });
+/** Fills in a message's placeholders: `{n}` is a value, `{n|day|days}` the first text if the value is 1, else the second. */
+export function fillMessage(message: string, values: Values = {}): string {
+  return message.replace(/\{(\w+)(?:\|([^|}]*)\|([^|}]*))?\}/g, (whole, name: string, one?: string, many?: string) => {
+    if (!(name in values)) return whole;
+    const value = String(values[name]);
+    return one === undefined || many === undefined ? value : value === "1" ? one : many;
+  });
 }
 
-export const I18nContext = createContext<{ t: Translate; language: Language; setLanguage: (language: Language) => void }>({
-  t: buildTranslator("en"),
+function buildTranslator<Key extends string>(messages: Partial<Record<string, string>>): Translate<Key> {
+  return (key, values) => fillMessage(messages[key] ?? key, values);
+}
+
+const COMMON: Record<Language, Record<CommonKey, string>> = { en, zh };
+export const buildCommonTranslator = (language: Language): Translate => buildTranslator(COMMON[language]);
+
+export const I18nContext = createContext<I18n<CommonKey>>({
+  t: buildCommonTranslator("en"),
   language: "en",
   setLanguage: () => undefined,
 });
 
+/** The language, and the texts that several pages share. */
 export const useI18n = () => useContext(I18nContext);
 
-export const formatNumber = (value: number, language: Language): string => value.toLocaleString(language === "zh" ? "zh-CN" : "en-US");
+/** A hook for the texts of one folder, besides the shared ones. A missing translation does not compile. */
+export function defineMessages<Messages extends Record<string, string>>(
+  inEnglish: Messages,
+  inChinese: Record<keyof Messages, string>,
+) {
+  type Key = KeyOf<Messages>;
+  const translators: Record<Language, Translate<Key>> = {
+    en: buildTranslator({ ...COMMON.en, ...inEnglish }),
+    zh: buildTranslator({ ...COMMON.zh, ...inChinese }),
+  };
+  return (): I18n<Key> => {
+    const { language, setLanguage } = useContext(I18nContext);
+    return { t: translators[language], language, setLanguage };
+  };
+}
+
+export const formatNumber = (value: number, language: Language): string =>
+  value.toLocaleString(language === "zh" ? "zh-CN" : "en-US");
 
 /** ISO 8601 text or Unix seconds; the API uses both. */
 type Time = string | number | null | undefined;
@@ -42,15 +72,25 @@ const toDate = (time: string | number): Date => new Date(typeof time === "number
 
 export function formatDateTime(time: Time, language: Language): string {
   if (!time) return "";
-  return toDate(time).toLocaleString(language === "zh" ? "zh-CN" : undefined, { dateStyle: "medium", timeStyle: "short" });
+  return toDate(time).toLocaleString(language === "zh" ? "zh-CN" : undefined, {
+    dateStyle: "medium",
+    timeStyle: "short",
+  });
 }
 
-const UNIT_SECONDS: Array<[Intl.RelativeTimeFormatUnit, number]> = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]];
+const UNIT_SECONDS: Array<[Intl.RelativeTimeFormatUnit, number]> = [
+  ["year", 31536000],
+  ["month", 2592000],
+  ["day", 86400],
+  ["hour", 3600],
+  ["minute", 60],
+];
 
 export function formatRelativeTime(time: Time, language: Language): string {
   if (!time) return "";
   const seconds = (toDate(time).getTime() - Date.now()) / 1000;
   const format = new Intl.RelativeTimeFormat(language === "zh" ? "zh-CN" : "en", { numeric: "auto", style: "short" });
-  for (const [unit, size] of UNIT_SECONDS) if (Math.abs(seconds) >= size) return format.format(Math.round(seconds / size), unit);
+  for (const [unit, size] of UNIT_SECONDS)
+    if (Math.abs(seconds) >= size) return format.format(Math.round(seconds / size), unit);
   return format.format(0, "second");
 }

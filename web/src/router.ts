@@ -1,5 +1,5 @@
 // A small router on the history API: pages have real paths, so reload, back and links work.
-import { useSyncExternalStore, type MouseEvent } from "react";
+import { type MouseEvent, useSyncExternalStore } from "react";
 
 const NAVIGATED_EVENT = "sojourn:navigated";
 

@@ -1,19 +1,28 @@
 /*! Original plugin: hermes-achievements by PCinkusz, MIT, https://github.com/PCinkusz/hermes-achievements */
 import { useMemo, useState } from "react";
-import { formatNumber, useI18n, type MessageKey } from "@/i18n";
+import { type MessageKey, useMessages } from "@/achievements/messages";
+import { formatNumber } from "@/i18n";
 import { BadgeCard, Emblem, getTierClass } from "./BadgeCard";
+import { type BadgeFilters, type BadgeSort, filterBadges, useBadgeFilters } from "./badgeFilters";
 import { ScanBanner } from "./ScanBanner";
 import { ShareDialog } from "./ShareDialog";
-import { isBuilding, isScanning, TIERS, type AchievementsHost, type AchievementsResponse, type Badge, type BadgeState } from "./types";
+import {
+  type AchievementsHost,
+  type AchievementsResponse,
+  type Badge,
+  type BadgeState,
+  isBuilding,
+  isScanning,
+  TIERS,
+} from "./types";
 import { useBadges } from "./useBadges";
-import { filterBadges, useBadgeFilters, type BadgeFilters, type BadgeSort } from "./badgeFilters";
 
 const STATES: Array<BadgeState | "all"> = ["all", "unlocked", "discovered", "secret"];
 const SORTS: BadgeSort[] = ["catalogue", "nearest", "tier", "newest", "name"];
 
 /** The whole achievements page, shared by our dashboard and the plugin for a Hermes dashboard. */
 export function AchievementsPanel({ host }: { host: AchievementsHost }) {
-  const { t } = useI18n();
+  const { t } = useMessages();
   const { response, error, loading, rescan, retry, newlyUnlocked } = useBadges(host);
   const [filters, changeFilters] = useBadgeFilters();
   const [sharedBadge, setSharedBadge] = useState<Badge | null>(null);
@@ -24,8 +33,12 @@ export function AchievementsPanel({ host }: { host: AchievementsHost }) {
       {response && isBuilding(response) && <ScanBanner response={response} />}
       {errorMessage && (
         <div className="card problem" role="alert">
-          <p><strong>{errorMessage}</strong></p>
-          <button className="button" onClick={retry}>{t("action.retry")}</button>
+          <p>
+            <strong>{errorMessage}</strong>
+          </p>
+          <button className="button" onClick={retry}>
+            {t("action.retry")}
+          </button>
         </div>
       )}
       {loading && <LoadingSkeleton />}
@@ -33,14 +46,22 @@ export function AchievementsPanel({ host }: { host: AchievementsHost }) {
       {response && <TierGuide />}
       {response && <Toolbar response={response} filters={filters} changeFilters={changeFilters} />}
       {response && <RecentUnlocks response={response} />}
-      {response && <BadgeGrid response={response} filters={filters} host={host} newlyUnlocked={newlyUnlocked} onShare={setSharedBadge} />}
+      {response && (
+        <BadgeGrid
+          response={response}
+          filters={filters}
+          host={host}
+          newlyUnlocked={newlyUnlocked}
+          onShare={setSharedBadge}
+        />
+      )}
       {sharedBadge && <ShareDialog badge={sharedBadge} close={() => setSharedBadge(null)} />}
     </div>
   );
 }
 
 function Hero({ response, rescan }: { response: AchievementsResponse | null; rescan: () => void }) {
-  const { t, language } = useI18n();
+  const { t, language } = useMessages();
   const scanning = response !== null && isScanning(response);
   const generatedAt = response?.generated_at ? new Date(response.generated_at * 1000) : null;
   return (
@@ -51,10 +72,18 @@ function Hero({ response, rescan }: { response: AchievementsResponse | null; res
         <p className="dim">{t("ach.about")}</p>
       </div>
       <div className="ach-hero-side">
-        <button className="button" onClick={rescan} disabled={scanning}>{scanning ? t("ach.rescanning") : t("ach.rescan")}</button>
+        <button className="button" onClick={rescan} disabled={scanning}>
+          {scanning ? t("ach.rescanning") : t("ach.rescan")}
+        </button>
         {generatedAt && !isBuilding(response!) && (
           <p className="ach-caption">
-            {t("ach.asof")} <time dateTime={generatedAt.toISOString()}>{generatedAt.toLocaleString(language === "zh" ? "zh-CN" : undefined, { dateStyle: "medium", timeStyle: "short" })}</time>
+            {t("ach.asof")}{" "}
+            <time dateTime={generatedAt.toISOString()}>
+              {generatedAt.toLocaleString(language === "zh" ? "zh-CN" : undefined, {
+                dateStyle: "medium",
+                timeStyle: "short",
+              })}
+            </time>
             {response!.is_stale && <> · {t("ach.updating")}</>}
           </p>
         )}
@@ -63,26 +92,47 @@ function Hero({ response, rescan }: { response: AchievementsResponse | null; res
   );
 }
 
-const STAT_LABELS: MessageKey[] = ["ach.stat.unlocked", "ach.stat.discovered", "ach.stat.secrets", "ach.stat.highest", "ach.stat.latest"];
+const STAT_LABELS: MessageKey[] = [
+  "ach.stat.unlocked",
+  "ach.stat.discovered",
+  "ach.stat.secrets",
+  "ach.stat.highest",
+  "ach.stat.latest",
+];
 
 /** Placeholder until the first response; a refresh never shows it again. */
 function LoadingSkeleton() {
-  const { t } = useI18n();
+  const { t } = useMessages();
   return (
     <div className="ach-skeleton" role="status" aria-label={t("ach.loading")}>
-      <div className="ach-stats">{STAT_LABELS.map((label) => <div key={label} className="card"><p className="ach-caption">{t(label)}</p><div className="ach-shimmer line" /></div>)}</div>
-      <div className="ach-grid">{Array.from({ length: 6 }, (_, index) => <div key={index} className="ach-card ach-shimmer" />)}</div>
+      <div className="ach-stats">
+        {STAT_LABELS.map((label) => (
+          <div key={label} className="card">
+            <p className="ach-caption">{t(label)}</p>
+            <div className="ach-shimmer line" />
+          </div>
+        ))}
+      </div>
+      <div className="ach-grid">
+        {Array.from({ length: 6 }, (_, index) => (
+          <div key={index} className="ach-card ach-shimmer" />
+        ))}
+      </div>
     </div>
   );
 }
 
 function Stats({ response }: { response: AchievementsResponse }) {
-  const { t, language } = useI18n();
+  const { t, language } = useMessages();
   const unlocked = response.achievements.filter((badge) => badge.unlocked);
   const highestTier = [...TIERS].reverse().find((tier) => unlocked.some((badge) => badge.tier === tier));
   const latest = [...unlocked].filter((badge) => badge.unlocked_at).sort((a, b) => b.unlocked_at! - a.unlocked_at!)[0];
   const stats: Array<[MessageKey, string, string]> = [
-    ["ach.stat.unlocked", `${formatNumber(response.unlocked_count, language)} / ${formatNumber(response.total_count, language)}`, t("ach.stat.unlocked.hint")],
+    [
+      "ach.stat.unlocked",
+      `${formatNumber(response.unlocked_count, language)} / ${formatNumber(response.total_count, language)}`,
+      t("ach.stat.unlocked.hint"),
+    ],
     ["ach.stat.discovered", formatNumber(response.discovered_count, language), t("ach.stat.discovered.hint")],
     ["ach.stat.secrets", formatNumber(response.secret_count, language), t("ach.stat.secrets.hint")],
     ["ach.stat.highest", highestTier ?? t("ach.stat.none"), t("ach.stat.highest.hint")],
@@ -93,7 +143,10 @@ function Stats({ response }: { response: AchievementsResponse }) {
       {stats.map(([label, value, hint]) => (
         <div key={label} className="card">
           <dt className="ach-caption">{t(label)}</dt>
-          <dd><strong>{value}</strong><span className="dim">{hint}</span></dd>
+          <dd>
+            <strong>{value}</strong>
+            <span className="dim">{hint}</span>
+          </dd>
         </div>
       ))}
     </dl>
@@ -101,13 +154,17 @@ function Stats({ response }: { response: AchievementsResponse }) {
 }
 
 function TierGuide() {
-  const { t } = useI18n();
+  const { t } = useMessages();
   return (
     <div className="ach-guide">
       <section className="card">
         <h2>{t("ach.guide.tiers")}</h2>
         <ol className="ach-tiers">
-          {TIERS.map((tier) => <li key={tier} className={`ach-${tier.toLowerCase()}`}>{tier}</li>)}
+          {TIERS.map((tier) => (
+            <li key={tier} className={`ach-${tier.toLowerCase()}`}>
+              {tier}
+            </li>
+          ))}
         </ol>
       </section>
       <section className="card">
@@ -118,25 +175,60 @@ function TierGuide() {
   );
 }
 
-function Toolbar({ response, filters, changeFilters }: { response: AchievementsResponse; filters: BadgeFilters; changeFilters: (changes: Partial<BadgeFilters>) => void }) {
-  const { t } = useI18n();
-  const categories = useMemo(() => [...new Set(response.achievements.map((badge) => badge.category))], [response.achievements]);
+function Toolbar({
+  response,
+  filters,
+  changeFilters,
+}: {
+  response: AchievementsResponse;
+  filters: BadgeFilters;
+  changeFilters: (changes: Partial<BadgeFilters>) => void;
+}) {
+  const { t } = useMessages();
+  const categories = useMemo(
+    () => [...new Set(response.achievements.map((badge) => badge.category))],
+    [response.achievements],
+  );
   return (
     <div className="ach-toolbar">
       <div className="ach-pills" role="group" aria-label={t("ach.filter.category")}>
         {["", ...categories].map((category) => (
-          <button key={category} aria-pressed={filters.category === category} onClick={() => changeFilters({ category })}>{category || t("ach.filter.all")}</button>
+          <button
+            key={category}
+            aria-pressed={filters.category === category}
+            onClick={() => changeFilters({ category })}
+          >
+            {category || t("ach.filter.all")}
+          </button>
         ))}
       </div>
       <div className="row">
         <div className="ach-pills" role="group" aria-label={t("ach.filter.state")}>
           {STATES.map((state) => (
-            <button key={state} aria-pressed={filters.state === state} onClick={() => changeFilters({ state })}>{t(`ach.state.${state}`)}</button>
+            <button key={state} aria-pressed={filters.state === state} onClick={() => changeFilters({ state })}>
+              {t(`ach.state.${state}`)}
+            </button>
           ))}
         </div>
-        <input data-search type="search" className="grow" placeholder={t("ach.filter.search")} aria-label={t("ach.filter.search")} value={filters.text} onChange={(event) => changeFilters({ text: event.target.value })} />
-        <select aria-label={t("ach.filter.sort")} value={filters.sort} onChange={(event) => changeFilters({ sort: event.target.value as BadgeSort })}>
-          {SORTS.map((sort) => <option key={sort} value={sort}>{t(`ach.sort.${sort}`)}</option>)}
+        <input
+          data-search
+          type="search"
+          className="grow"
+          placeholder={t("ach.filter.search")}
+          aria-label={t("ach.filter.search")}
+          value={filters.text}
+          onChange={(event) => changeFilters({ text: event.target.value })}
+        />
+        <select
+          aria-label={t("ach.filter.sort")}
+          value={filters.sort}
+          onChange={(event) => changeFilters({ sort: event.target.value as BadgeSort })}
+        >
+          {SORTS.map((sort) => (
+            <option key={sort} value={sort}>
+              {t(`ach.sort.${sort}`)}
+            </option>
+          ))}
         </select>
       </div>
     </div>
@@ -144,8 +236,11 @@ function Toolbar({ response, filters, changeFilters }: { response: AchievementsR
 }
 
 function RecentUnlocks({ response }: { response: AchievementsResponse }) {
-  const { t, language } = useI18n();
-  const newest = response.achievements.filter((badge) => badge.unlocked_at).sort((a, b) => b.unlocked_at! - a.unlocked_at!).slice(0, 5);
+  const { t, language } = useMessages();
+  const newest = response.achievements
+    .filter((badge) => badge.unlocked_at)
+    .sort((a, b) => b.unlocked_at! - a.unlocked_at!)
+    .slice(0, 5);
   if (!newest.length) return null;
   return (
     <section aria-label={t("ach.recent")}>
@@ -154,7 +249,13 @@ function RecentUnlocks({ response }: { response: AchievementsResponse }) {
         {newest.map((badge) => (
           <li key={badge.id} className={`ach-${getTierClass(badge)}`}>
             <Emblem badge={badge} size={18} /> {badge.name}
-            <time className="dim" dateTime={new Date(badge.unlocked_at! * 1000).toISOString()}>{new Date(badge.unlocked_at! * 1000).toLocaleDateString(language === "zh" ? "zh-CN" : undefined, { month: "short", day: "numeric", year: "numeric" })}</time>
+            <time className="dim" dateTime={new Date(badge.unlocked_at! * 1000).toISOString()}>
+              {new Date(badge.unlocked_at! * 1000).toLocaleDateString(language === "zh" ? "zh-CN" : undefined, {
+                month: "short",
+                day: "numeric",
+                year: "numeric",
+              })}
+            </time>
           </li>
         ))}
       </ul>
@@ -162,13 +263,34 @@ function RecentUnlocks({ response }: { response: AchievementsResponse }) {
   );
 }
 
-function BadgeGrid({ response, filters, host, newlyUnlocked, onShare }: { response: AchievementsResponse; filters: BadgeFilters; host: AchievementsHost; newlyUnlocked: ReadonlySet<string>; onShare: (badge: Badge) => void }) {
-  const { t } = useI18n();
+function BadgeGrid({
+  response,
+  filters,
+  host,
+  newlyUnlocked,
+  onShare,
+}: {
+  response: AchievementsResponse;
+  filters: BadgeFilters;
+  host: AchievementsHost;
+  newlyUnlocked: ReadonlySet<string>;
+  onShare: (badge: Badge) => void;
+}) {
+  const { t } = useMessages();
   const badges = useMemo(() => filterBadges(response.achievements, filters), [response.achievements, filters]);
-  if (!badges.length) return <p className="empty-state">{filters.state === "secret" ? t("ach.empty.secret") : t("ach.empty")}</p>;
+  if (!badges.length)
+    return <p className="empty-state">{filters.state === "secret" ? t("ach.empty.secret") : t("ach.empty")}</p>;
   return (
     <section className="ach-grid" aria-label={t("nav.achievements")}>
-      {badges.map((badge) => <BadgeCard key={badge.id} badge={badge} host={host} isNew={newlyUnlocked.has(badge.id)} share={() => onShare(badge)} />)}
+      {badges.map((badge) => (
+        <BadgeCard
+          key={badge.id}
+          badge={badge}
+          host={host}
+          isNew={newlyUnlocked.has(badge.id)}
+          share={() => onShare(badge)}
+        />
+      ))}
     </section>
   );
 }

@@ -1,8 +1,9 @@
 import { useState } from "react";
-import { formatNumber, useI18n } from "@/i18n";
+import { useMessages } from "@/achievements/messages";
+import { formatNumber } from "@/i18n";
 import { getEmblemPath } from "./emblems";
 import { Receipts } from "./Receipts";
-import { TIERS, type AchievementsHost, type Badge } from "./types";
+import { type AchievementsHost, type Badge, TIERS } from "./types";
 
 /** The CSS class of the badge's colour: a locked badge has none of a tier, one without tiers has its own. */
 export const getTierClass = (badge: Badge): string =>
@@ -11,20 +12,47 @@ export const getTierClass = (badge: Badge): string =>
 export function Emblem({ badge, size = 44 }: { badge: Badge; size?: number }) {
   return (
     <span className="ach-emblem" aria-hidden="true">
-      <svg width={size} height={size} viewBox="0 0 24 24" fill="none" stroke="currentColor" strokeWidth="1.5" strokeLinecap="round" strokeLinejoin="round">
+      <svg
+        width={size}
+        height={size}
+        viewBox="0 0 24 24"
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="1.5"
+        strokeLinecap="round"
+        strokeLinejoin="round"
+      >
         <path d={getEmblemPath(badge.icon)} />
       </svg>
     </span>
   );
 }
 
-export function BadgeCard({ badge, host, isNew, share }: { badge: Badge; host: AchievementsHost; isNew: boolean; share: () => void }) {
-  const { t, language } = useI18n();
+export function BadgeCard({
+  badge,
+  host,
+  isNew,
+  share,
+}: {
+  badge: Badge;
+  host: AchievementsHost;
+  isNew: boolean;
+  share: () => void;
+}) {
+  const { t, language } = useMessages();
   const [showsReceipts, setShowsReceipts] = useState(false);
   const isSecret = badge.state === "secret";
-  const date = badge.unlocked_at ? new Date(badge.unlocked_at * 1000).toLocaleDateString(language === "zh" ? "zh-CN" : undefined, { dateStyle: "medium" }) : "";
+  const date = badge.unlocked_at
+    ? new Date(badge.unlocked_at * 1000).toLocaleDateString(language === "zh" ? "zh-CN" : undefined, {
+        dateStyle: "medium",
+      })
+    : "";
   return (
-    <article className={`ach-card ach-${getTierClass(badge)} ${badge.state}${isNew ? " new" : ""}`} data-badge={badge.id} data-state={badge.state}>
+    <article
+      className={`ach-card ach-${getTierClass(badge)} ${badge.state}${isNew ? " new" : ""}`}
+      data-badge={badge.id}
+      data-state={badge.state}
+    >
       <header>
         <Emblem badge={badge} />
         <div className="ach-title">
@@ -44,16 +72,29 @@ export function BadgeCard({ badge, host, isNew, share }: { badge: Badge; host: A
       {badge.tiers && !isSecret && <TierLadder badge={badge} />}
       <div className="ach-footer">
         <div className="ach-progress">
-          <div className="ach-bar" role="progressbar" aria-label={t("ach.card.progress", { name: badge.name })} aria-valuemin={0} aria-valuemax={100} aria-valuenow={isSecret ? 0 : badge.progress_pct}>
+          <div
+            className="ach-bar"
+            role="progressbar"
+            aria-label={t("ach.card.progress", { name: badge.name })}
+            aria-valuemin={0}
+            aria-valuemax={100}
+            aria-valuenow={isSecret ? 0 : badge.progress_pct}
+          >
             <span style={{ width: `${isSecret ? 0 : badge.progress_pct}%` }} />
           </div>
           <span className="ach-count">{formatProgress(badge, t("ach.card.hidden"), language)}</span>
         </div>
         <div className="ach-meta">
           {badge.evidence && <Evidence badge={badge} host={host} />}
-          {date && <time className="ach-caption" dateTime={new Date(badge.unlocked_at! * 1000).toISOString()}>{date}</time>}
+          {date && (
+            <time className="ach-caption" dateTime={new Date(badge.unlocked_at! * 1000).toISOString()}>
+              {date}
+            </time>
+          )}
           <span className="ach-actions">
-            {!isSecret && badge.progress > 0 && <button onClick={() => setShowsReceipts(true)}>{t("ach.card.receipts")}</button>}
+            {!isSecret && badge.progress > 0 && (
+              <button onClick={() => setShowsReceipts(true)}>{t("ach.card.receipts")}</button>
+            )}
             {badge.unlocked && <button onClick={share}>{t("ach.card.share")}</button>}
           </span>
         </div>
@@ -64,13 +105,19 @@ export function BadgeCard({ badge, host, isNew, share }: { badge: Badge; host: A
 }
 
 function TierLadder({ badge }: { badge: Badge }) {
-  const { t, language } = useI18n();
+  const { t, language } = useMessages();
   const reached = badge.tier ? TIERS.indexOf(badge.tier as (typeof TIERS)[number]) : -1;
   return (
     <ol className="ach-tier-ladder" aria-label={t("ach.card.ladder")}>
       {badge.tiers!.map((step, index) => (
-        <li key={step.name} className={`ach-${step.name.toLowerCase()}${index <= reached ? " reached" : ""}`} title={`${step.name}: ${formatNumber(step.threshold, language)}`}>
-          <span className="visually-hidden">{step.name} {formatNumber(step.threshold, language)}</span>
+        <li
+          key={step.name}
+          className={`ach-${step.name.toLowerCase()}${index <= reached ? " reached" : ""}`}
+          title={`${step.name}: ${formatNumber(step.threshold, language)}`}
+        >
+          <span className="visually-hidden">
+            {step.name} {formatNumber(step.threshold, language)}
+          </span>
         </li>
       ))}
     </ol>
@@ -78,25 +125,39 @@ function TierLadder({ badge }: { badge: Badge }) {
 }
 
 function Evidence({ badge, host }: { badge: Badge; host: AchievementsHost }) {
-  const { t } = useI18n();
+  const { t } = useMessages();
   const { session_id: id, title } = badge.evidence!;
   const label = title || id;
-  if (!host.openSession) return <span className="ach-evidence">{t("ach.card.evidence")} {label}</span>;
+  if (!host.openSession)
+    return (
+      <span className="ach-evidence">
+        {t("ach.card.evidence")} {label}
+      </span>
+    );
   return (
     <span className="ach-evidence">
-      {t("ach.card.evidence")} <a href={host.getSessionUrl(id)} onClick={(event) => { event.preventDefault(); host.openSession!(id); }}>{label}</a>
+      {t("ach.card.evidence")}{" "}
+      <a
+        href={host.getSessionUrl(id)}
+        onClick={(event) => {
+          event.preventDefault();
+          host.openSession!(id);
+        }}
+      >
+        {label}
+      </a>
     </span>
   );
 }
 
-function getTierLabel(badge: Badge, t: ReturnType<typeof useI18n>["t"]): string {
+function getTierLabel(badge: Badge, t: ReturnType<typeof useMessages>["t"]): string {
   if (badge.state === "secret") return t("ach.tier.hidden");
   if (badge.tier) return badge.tier;
   if (badge.next_tier) return t("ach.tier.target", { tier: badge.next_tier });
   return badge.unlocked ? t("ach.tier.complete") : t("ach.tier.objective");
 }
 
-function formatProgress(badge: Badge, hidden: string, language: ReturnType<typeof useI18n>["language"]): string {
+function formatProgress(badge: Badge, hidden: string, language: ReturnType<typeof useMessages>["language"]): string {
   if (badge.state === "secret") return hidden;
   if (badge.requirements) return `${badge.progress_pct}%`;
   if (!badge.next_tier) return formatNumber(badge.progress, language);

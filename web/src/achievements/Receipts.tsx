@@ -1,12 +1,12 @@
 import { useEffect, useState } from "react";
+import { useMessages } from "@/achievements/messages";
 import { Dialog } from "@/components/Dialog";
 import { HighlightedText } from "@/components/HighlightedText";
-import { useI18n } from "@/i18n";
 import { ACHIEVEMENTS_API, type AchievementsHost, type Badge, type Receipt } from "./types";
 
 /** A dialog with the messages that counted towards a badge. */
 export function Receipts({ badge, host, close }: { badge: Badge; host: AchievementsHost; close: () => void }) {
-  const { t } = useI18n();
+  const { t } = useMessages();
   const [receipts, setReceipts] = useState<Receipt[]>([]);
   const [next, setNext] = useState<string | null>(null);
   const [after, setAfter] = useState("");
@@ -14,12 +14,17 @@ export function Receipts({ badge, host, close }: { badge: Badge; host: Achieveme
   useEffect(() => {
     const controller = new AbortController();
     host
-      .fetchJson<{ receipts: Receipt[]; next: string }>(`${ACHIEVEMENTS_API}/achievements/${encodeURIComponent(badge.id)}/receipts?limit=20&after=${encodeURIComponent(after)}`, { signal: controller.signal })
+      .fetchJson<{ receipts: Receipt[]; next: string }>(
+        `${ACHIEVEMENTS_API}/achievements/${encodeURIComponent(badge.id)}/receipts?limit=20&after=${encodeURIComponent(after)}`,
+        { signal: controller.signal },
+      )
       .then((page) => {
         setReceipts((before) => [...before, ...page.receipts]);
         setNext(page.next);
       })
-      .catch((problem: unknown) => { if (!controller.signal.aborted) setError(problem instanceof Error ? problem.message : String(problem)); });
+      .catch((problem: unknown) => {
+        if (!controller.signal.aborted) setError(problem instanceof Error ? problem.message : String(problem));
+      });
     return () => controller.abort();
   }, [badge.id, host, after]);
   return (
@@ -31,14 +36,33 @@ export function Receipts({ badge, host, close }: { badge: Badge; host: Achieveme
         {receipts.map((receipt, index) => (
           <li key={`${receipt.session_id}:${receipt.row}:${index}`}>
             <p className="ach-caption">
-              {host.openSession ? <a href={host.getSessionUrl(receipt.session_id)} onClick={(event) => { event.preventDefault(); close(); host.openSession!(receipt.session_id); }}>{receipt.title || receipt.session_id}</a> : receipt.title || receipt.session_id}
+              {host.openSession ? (
+                <a
+                  href={host.getSessionUrl(receipt.session_id)}
+                  onClick={(event) => {
+                    event.preventDefault();
+                    close();
+                    host.openSession!(receipt.session_id);
+                  }}
+                >
+                  {receipt.title || receipt.session_id}
+                </a>
+              ) : (
+                receipt.title || receipt.session_id
+              )}
               {receipt.role && ` · ${receipt.role}`} {receipt.tools.length > 0 && ` · ${receipt.tools.join(", ")}`}
             </p>
-            <p className="ach-excerpt"><HighlightedText text={receipt.excerpt} ranges={receipt.highlights} /></p>
+            <p className="ach-excerpt">
+              <HighlightedText text={receipt.excerpt} ranges={receipt.highlights} />
+            </p>
           </li>
         ))}
       </ul>
-      {next && <button className="button" onClick={() => setAfter(next)}>{t("action.more")}</button>}
+      {next && (
+        <button className="button" onClick={() => setAfter(next)}>
+          {t("action.more")}
+        </button>
+      )}
     </Dialog>
   );
 }

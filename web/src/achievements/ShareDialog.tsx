@@ -1,19 +1,29 @@
 import { useEffect, useState } from "react";
+import { useMessages } from "@/achievements/messages";
 import { Dialog } from "@/components/Dialog";
-import { formatNumber, useI18n } from "@/i18n";
+import { formatNumber } from "@/i18n";
 import { CARD_HEIGHT, CARD_WIDTH, drawShareCard } from "./shareCard";
 import type { Badge } from "./types";
 
 export function ShareDialog({ badge, close }: { badge: Badge; close: () => void }) {
-  const { t, language } = useI18n();
+  const { t, language } = useMessages();
   const [image, setImage] = useState<{ blob: Blob; url: string } | null>(null);
   const [error, setError] = useState("");
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     let url = "";
     let isClosed = false;
-    const progress = badge.requirements || !badge.progress ? "" : badge.next_tier ? `${formatNumber(badge.progress, language)} / ${formatNumber(badge.next_threshold, language)}` : formatNumber(badge.progress, language);
-    drawShareCard(badge, { unlocked: t("ach.state.unlocked"), progress, tier: badge.tier ?? t("ach.tier.complete") }).then(
+    const progress =
+      badge.requirements || !badge.progress
+        ? ""
+        : badge.next_tier
+          ? `${formatNumber(badge.progress, language)} / ${formatNumber(badge.next_threshold, language)}`
+          : formatNumber(badge.progress, language);
+    drawShareCard(badge, {
+      unlocked: t("ach.state.unlocked"),
+      progress,
+      tier: badge.tier ?? t("ach.tier.complete"),
+    }).then(
       (blob) => {
         if (isClosed) return;
         url = URL.createObjectURL(blob);
@@ -40,11 +50,32 @@ export function ShareDialog({ badge, close }: { badge: Badge; close: () => void 
   return (
     <Dialog label={t("ach.share.title", { name: badge.name })} close={close} isWide closeLabel={t("action.close")}>
       <h2>{t("ach.share.title", { name: badge.name })}</h2>
-      {image ? <img className="ach-share" src={image.url} width={CARD_WIDTH} height={CARD_HEIGHT} alt={t("ach.share.alt", { name: badge.name })} /> : <div className="ach-share ach-shimmer" role="status">{t("ach.share.drawing")}</div>}
+      {image ? (
+        <img
+          className="ach-share"
+          src={image.url}
+          width={CARD_WIDTH}
+          height={CARD_HEIGHT}
+          alt={t("ach.share.alt", { name: badge.name })}
+        />
+      ) : (
+        <div className="ach-share ach-shimmer" role="status">
+          {t("ach.share.drawing")}
+        </div>
+      )}
       {error && <p role="alert">{error}</p>}
       <div className="row">
-        <a className="button primary" aria-disabled={!image} href={image?.url} download={`sojourn-achievement-${badge.id}.png`}>{t("ach.share.download")}</a>
-        <button className="button" disabled={!image} onClick={() => void copy()}>{copied ? t("ach.share.copied") : t("ach.share.copy")}</button>
+        <a
+          className="button primary"
+          aria-disabled={!image}
+          href={image?.url}
+          download={`sojourn-achievement-${badge.id}.png`}
+        >
+          {t("ach.share.download")}
+        </a>
+        <button className="button" disabled={!image} onClick={() => void copy()}>
+          {copied ? t("ach.share.copied") : t("ach.share.copy")}
+        </button>
       </div>
       <p className="dim">{t("ach.share.note")}</p>
     </Dialog>

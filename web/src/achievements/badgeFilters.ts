@@ -1,5 +1,5 @@
 import { useCallback, useState } from "react";
-import { TIERS, type Badge, type BadgeState } from "./types";
+import { type Badge, type BadgeState, TIERS } from "./types";
 
 export type BadgeSort = "catalogue" | "nearest" | "tier" | "newest" | "name";
 
@@ -14,11 +14,16 @@ const NO_FILTERS: BadgeFilters = { category: "", state: "all", text: "", sort: "
 
 /** The filters, kept in the URL's query, so that they can be linked and survive a reload. */
 export function useBadgeFilters(): [BadgeFilters, (changes: Partial<BadgeFilters>) => void] {
-  const [filters, setFilters] = useState<BadgeFilters>(() => ({ ...NO_FILTERS, ...Object.fromEntries(new URLSearchParams(location.search)) }));
+  const [filters, setFilters] = useState<BadgeFilters>(() => ({
+    ...NO_FILTERS,
+    ...Object.fromEntries(new URLSearchParams(location.search)),
+  }));
   const changeFilters = useCallback((changes: Partial<BadgeFilters>) => {
     setFilters((before) => {
       const next = { ...before, ...changes };
-      const chosen = (Object.keys(NO_FILTERS) as Array<keyof BadgeFilters>).filter((key) => next[key] !== NO_FILTERS[key]);
+      const chosen = (Object.keys(NO_FILTERS) as Array<keyof BadgeFilters>).filter(
+        (key) => next[key] !== NO_FILTERS[key],
+      );
       const query = new URLSearchParams(chosen.map((key) => [key, next[key]])).toString();
       history.replaceState(history.state, "", location.pathname + (query ? `?${query}` : ""));
       return next;
@@ -27,7 +32,8 @@ export function useBadgeFilters(): [BadgeFilters, (changes: Partial<BadgeFilters
   return [filters, changeFilters];
 }
 
-const rankTier = (badge: Badge): number => (badge.tier ? TIERS.indexOf(badge.tier as (typeof TIERS)[number]) : badge.unlocked ? 0.5 : -1);
+const rankTier = (badge: Badge): number =>
+  badge.tier ? TIERS.indexOf(badge.tier as (typeof TIERS)[number]) : badge.unlocked ? 0.5 : -1;
 const ORDERS: Record<BadgeSort, ((a: Badge, b: Badge) => number) | null> = {
   catalogue: null,
   nearest: (a, b) => rankNearness(b) - rankNearness(a),
@@ -37,7 +43,8 @@ const ORDERS: Record<BadgeSort, ((a: Badge, b: Badge) => number) | null> = {
 };
 
 /** Progress towards the next tier; badges without one, and secret ones, come last. */
-const rankNearness = (badge: Badge): number => (badge.state === "secret" || (badge.unlocked && !badge.next_tier) ? -1 : badge.progress_pct);
+const rankNearness = (badge: Badge): number =>
+  badge.state === "secret" || (badge.unlocked && !badge.next_tier) ? -1 : badge.progress_pct;
 
 export function filterBadges(badges: Badge[], filters: BadgeFilters): Badge[] {
   const needle = filters.text.trim().toLowerCase();
@@ -45,7 +52,8 @@ export function filterBadges(badges: Badge[], filters: BadgeFilters): Badge[] {
     (badge) =>
       (!filters.category || badge.category === filters.category) &&
       (filters.state === "all" || badge.state === filters.state) &&
-      (!needle || `${badge.name} ${badge.description} ${badge.category} ${badge.criteria}`.toLowerCase().includes(needle)),
+      (!needle ||
+        `${badge.name} ${badge.description} ${badge.category} ${badge.criteria}`.toLowerCase().includes(needle)),
   );
   const order = ORDERS[filters.sort] ?? null;
   return order ? [...matching].sort(order) : matching;

@@ -4,7 +4,13 @@ import type { Badge } from "./types";
 
 export const CARD_WIDTH = 1200;
 export const CARD_HEIGHT = 630;
-const TIER_COLOURS: Record<string, string> = { Copper: "#b87333", Silver: "#c0c7d2", Gold: "#f2c94c", Diamond: "#67e8f9", Olympian: "#c084fc" };
+const TIER_COLOURS: Record<string, string> = {
+  Copper: "#b87333",
+  Silver: "#c0c7d2",
+  Gold: "#f2c94c",
+  Diamond: "#67e8f9",
+  Olympian: "#c084fc",
+};
 const UNTIERED_COLOUR = "#5eead4"; // for badges without tiers
 const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans CJK SC", sans-serif';
 
@@ -24,7 +30,9 @@ export function drawShareCard(badge: Badge, labels: CardLabels): Promise<Blob> {
   drawBackground(context, colour);
   drawEmblem(context, badge.icon, colour);
   drawText(context, badge, labels, colour);
-  return new Promise((resolve, reject) => canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The image could not be created."))), "image/png"));
+  return new Promise((resolve, reject) =>
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The image could not be created."))), "image/png"),
+  );
 }
 
 function drawBackground(context: CanvasRenderingContext2D, colour: string): void {
@@ -63,11 +71,11 @@ function drawText(context: CanvasRenderingContext2D, badge: Badge, labels: CardL
   context.textAlign = "left";
   context.fillStyle = "#f4f7f6";
   context.font = `700 68px ${SANS}`;
-  let y = wrapText(context, badge.name, 610, 2).reduce((lineY, line) => (context.fillText(line, 520, lineY), lineY + 76), 162) + 14;
+  let y = drawLines(context, wrapText(context, badge.name, 610, 2), 162, 76) + 14;
   y = drawPill(context, labels.tier, colour, y) + 26;
   context.fillStyle = "#c3cfcb";
   context.font = `400 26px ${SANS}`;
-  y = wrapText(context, badge.description, 610, 3).reduce((lineY, line) => (context.fillText(line, 520, lineY), lineY + 36), y) + 18;
+  y = drawLines(context, wrapText(context, badge.description, 610, 3), y, 36) + 18;
   if (labels.progress) {
     context.fillStyle = "#8fa39c";
     context.fillText(labels.progress, 520, y);
@@ -107,4 +115,10 @@ function wrapText(context: CanvasRenderingContext2D, text: string, width: number
   if (lines.length <= maxLines) return lines;
   const last = lines[maxLines - 1]!;
   return [...lines.slice(0, maxLines - 1), `${last.slice(0, -1).trimEnd()}…`];
+}
+
+/** Draws lines below each other; returns where the next one would be. */
+function drawLines(context: CanvasRenderingContext2D, lines: string[], top: number, height: number): number {
+  for (const [index, line] of lines.entries()) context.fillText(line, 520, top + index * height);
+  return top + lines.length * height;
 }

@@ -63,7 +63,8 @@ export interface AchievementsHost {
 export const ACHIEVEMENTS_API = "/api/plugins/hermes-achievements";
 
 /** Whether the first scan has not completed yet. */
-export const isBuilding = (response: AchievementsResponse): boolean => ["pending", "in_progress"].includes(response.scan_meta.mode ?? "");
+export const isBuilding = (response: AchievementsResponse): boolean =>
+  ["pending", "in_progress"].includes(response.scan_meta.mode ?? "");
 
 export const isScanning = (response: AchievementsResponse): boolean =>
   isBuilding(response) || response.serving_state === "SCANNING" || response.scan_meta.status?.state === "running";

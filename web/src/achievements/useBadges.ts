@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { ACHIEVEMENTS_API, isScanning, type AchievementsHost, type AchievementsResponse } from "./types";
+import { ACHIEVEMENTS_API, type AchievementsHost, type AchievementsResponse, isScanning } from "./types";
 
 const POLL_MS = 4000;
 
@@ -26,7 +26,9 @@ export function useBadges(host: AchievementsHost): Badges {
     if (activeFetch.current) return;
     const controller = (activeFetch.current = new AbortController());
     try {
-      const received = await host.fetchJson<AchievementsResponse>(`${ACHIEVEMENTS_API}/achievements`, { signal: controller.signal });
+      const received = await host.fetchJson<AchievementsResponse>(`${ACHIEVEMENTS_API}/achievements`, {
+        signal: controller.signal,
+      });
       if (controller.signal.aborted) return;
       setNewlyUnlocked((known) => addUnlocked(known, latest.current, received));
       latest.current = received;
@@ -42,7 +44,8 @@ export function useBadges(host: AchievementsHost): Badges {
 
   const schedulePoll = () => {
     clearTimeout(timer.current);
-    if (latest.current && isScanning(latest.current) && !document.hidden) timer.current = setTimeout(() => void load(), POLL_MS);
+    if (latest.current && isScanning(latest.current) && !document.hidden)
+      timer.current = setTimeout(() => void load(), POLL_MS);
   };
 
   useEffect(() => {
@@ -67,9 +70,15 @@ export function useBadges(host: AchievementsHost): Badges {
   return { response, error, loading: response === null && !error, rescan, retry: () => void load(), newlyUnlocked };
 }
 
-function addUnlocked(known: ReadonlySet<string>, before: AchievementsResponse | null, after: AchievementsResponse): ReadonlySet<string> {
+function addUnlocked(
+  known: ReadonlySet<string>,
+  before: AchievementsResponse | null,
+  after: AchievementsResponse,
+): ReadonlySet<string> {
   if (!before) return known;
   const unlockedBefore = new Set(before.achievements.filter((badge) => badge.unlocked).map((badge) => badge.id));
-  const added = after.achievements.filter((badge) => badge.unlocked && !unlockedBefore.has(badge.id)).map((badge) => badge.id);
+  const added = after.achievements
+    .filter((badge) => badge.unlocked && !unlockedBefore.has(badge.id))
+    .map((badge) => badge.id);
   return added.length ? new Set([...known, ...added]) : known;
 }

@@ -24,7 +24,9 @@ export function useFileUrl(url: string, onError: (error: unknown) => void): stri
         made = URL.createObjectURL(blob);
         setAddress(made);
       })
-      .catch((error: unknown) => { if (!controller.signal.aborted) onError(error); });
+      .catch((error: unknown) => {
+        if (!controller.signal.aborted) onError(error);
+      });
     return () => {
       controller.abort();
       if (made) URL.revokeObjectURL(made);

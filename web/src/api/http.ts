@@ -46,7 +46,12 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
 async function parseProblem(answer: Response): Promise<Problem> {
   try {
     const body = (await answer.json()) as Partial<Problem>;
-    return { code: body.code ?? "unknown", detail: body.detail ?? answer.statusText, hint: body.hint ?? "", status: answer.status };
+    return {
+      code: body.code ?? "unknown",
+      detail: body.detail ?? answer.statusText,
+      hint: body.hint ?? "",
+      status: answer.status,
+    };
   } catch {
     return { code: "unknown", detail: `${answer.status} ${answer.statusText}`, hint: "", status: answer.status };
   }
@@ -57,7 +62,12 @@ export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T>
   return (await answer.json()) as T;
 }
 
-export async function sendJson<T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
+export async function sendJson<T>(
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<T> {
   const answer = await request(path, {
     method,
     headers: body === undefined ? headers : { "Content-Type": "application/json", ...headers },

@@ -1,8 +1,9 @@
-import { useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent } from "react";
+import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useRef, useState } from "react";
 import type { Attachment, TurnRequest } from "@/chat/conversationApi";
-import { TurnOptionsPicker, type TurnOptions } from "@/chat/TurnOptionsPicker";
+import { useMessages } from "@/chat/messages";
+import { type TurnOptions, TurnOptionsPicker } from "@/chat/TurnOptionsPicker";
 import { Icon } from "@/components/Icon";
-import { useI18n } from "@/i18n";
+import css from "./Composer.module.css";
 
 interface Props {
   isBusy: boolean;
@@ -12,7 +13,7 @@ interface Props {
 }
 
 export function Composer({ isBusy, send, stop, upload }: Props) {
-  const { t } = useI18n();
+  const { t } = useMessages();
   const [text, setText] = useState("");
   const [attachments, setAttachments] = useState<Attachment[]>([]);
   const [options, setOptions] = useState<TurnOptions>({ runtime: "", model: "", template: "" });
@@ -50,7 +51,9 @@ export function Composer({ isBusy, send, stop, upload }: Props) {
     event.preventDefault();
     void submit();
   };
-  const handlePaste = (event: ClipboardEvent) => { if (event.clipboardData.files.length) void addFiles(event.clipboardData.files); };
+  const handlePaste = (event: ClipboardEvent) => {
+    if (event.clipboardData.files.length) void addFiles(event.clipboardData.files);
+  };
   const handleDrop = (event: DragEvent) => {
     if (!event.dataTransfer.files.length) return;
     event.preventDefault();
@@ -58,21 +61,78 @@ export function Composer({ isBusy, send, stop, upload }: Props) {
   };
 
   return (
-    <form className="composer" onSubmit={(event) => { event.preventDefault(); void submit(); }} onDrop={handleDrop} onDragOver={(event) => event.preventDefault()}>
-      {problem && <p className="problem-text" role="alert">{problem}</p>}
+    <form
+      className={css.composer}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+      onDrop={handleDrop}
+      onDragOver={(event) => event.preventDefault()}
+    >
+      {problem && (
+        <p className="problem-text" role="alert">
+          {problem}
+        </p>
+      )}
       {attachments.length > 0 && (
-        <ul className="attachments" aria-label={t("chat.attachments")}>
-          {attachments.map((attachment) => <li key={attachment.hash} className="pill"><Icon name="clip" size={13} /> {attachment.name} <button type="button" className="ghost" aria-label={t("chat.attachments.remove", { name: attachment.name })} onClick={() => setAttachments(attachments.filter((other) => other !== attachment))}><Icon name="close" size={12} /></button></li>)}
+        <ul className={css.attachments} aria-label={t("chat.attachments")}>
+          {attachments.map((attachment) => (
+            <li key={attachment.hash} className="pill">
+              <Icon name="clip" size={13} /> {attachment.name}{" "}
+              <button
+                type="button"
+                className="ghost"
+                aria-label={t("chat.attachments.remove", { name: attachment.name })}
+                onClick={() => setAttachments(attachments.filter((other) => other !== attachment))}
+              >
+                <Icon name="close" size={12} />
+              </button>
+            </li>
+          ))}
         </ul>
       )}
-      <textarea autoFocus rows={Math.min(8, Math.max(2, text.split("\n").length))} placeholder={t("chat.placeholder")} aria-label={t("chat.placeholder")} value={text} onChange={(event) => setText(event.target.value)} onKeyDown={handleKey} onPaste={handlePaste} />
+      <textarea
+        autoFocus
+        rows={Math.min(8, Math.max(2, text.split("\n").length))}
+        placeholder={t("chat.placeholder")}
+        aria-label={t("chat.placeholder")}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={handleKey}
+        onPaste={handlePaste}
+      />
       <div className="row">
-        <button type="button" className="ghost" aria-label={t("chat.attach")} title={t("chat.attach")} onClick={() => fileInput.current?.click()}><Icon name="clip" /></button>
-        <input ref={fileInput} type="file" multiple hidden aria-label={t("chat.attach")} onChange={(event) => { void addFiles(event.target.files ?? []); event.target.value = ""; }} />
+        <button
+          type="button"
+          className="ghost"
+          aria-label={t("chat.attach")}
+          title={t("chat.attach")}
+          onClick={() => fileInput.current?.click()}
+        >
+          <Icon name="clip" />
+        </button>
+        <input
+          ref={fileInput}
+          type="file"
+          multiple
+          hidden
+          aria-label={t("chat.attach")}
+          onChange={(event) => {
+            void addFiles(event.target.files ?? []);
+            event.target.value = "";
+          }}
+        />
         <TurnOptionsPicker options={options} onChange={setOptions} />
         <span className="grow" />
-        {isBusy && <button type="button" className="button danger" onClick={stop}><Icon name="stop" size={16} /> {t("chat.stop")}</button>}
-        <button className="button primary" disabled={isSending || (!text.trim() && !attachments.length)}><Icon name="send" size={16} /> {t("chat.send")}</button>
+        {isBusy && (
+          <button type="button" className="button danger" onClick={stop}>
+            <Icon name="stop" size={16} /> {t("chat.stop")}
+          </button>
+        )}
+        <button className="button primary" disabled={isSending || (!text.trim() && !attachments.length)}>
+          <Icon name="send" size={16} /> {t("chat.send")}
+        </button>
       </div>
     </form>
   );

@@ -1,18 +1,31 @@
 import { useEffect, useState } from "react";
 import { isAbortError } from "@/api/http";
+import { useMessages } from "@/chat/messages";
 import { Dialog } from "@/components/Dialog";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { Icon } from "@/components/Icon";
 import { gatewayApi, type Handoff } from "@/gateway/gatewayApi";
 import { canCancel, HandoffOutcome, HandoffSteps, isOver } from "@/gateway/HandoffSteps";
-import { useI18n } from "@/i18n";
 import { followLink } from "@/router";
+import css from "./chat.module.css";
 
 const TERMINALS = ["cli"]; // surfaces where a session waits to be picked up
 
 /** The button "Hand off to…" and its dialog: destination first, then each step. `onMoved`: the driver may have changed. */
-export function HandoffDialog({ session, isDriver, isBusy, isInProgress, onMoved }: { session: string; isDriver: boolean; isBusy: boolean; isInProgress: boolean; onMoved: () => void }) {
-  const { t } = useI18n();
+export function HandoffDialog({
+  session,
+  isDriver,
+  isBusy,
+  isInProgress,
+  onMoved,
+}: {
+  session: string;
+  isDriver: boolean;
+  isBusy: boolean;
+  isInProgress: boolean;
+  onMoved: () => void;
+}) {
+  const { t } = useMessages();
   const [isOpen, setIsOpen] = useState(false);
   const [handoff, setHandoff] = useState<Handoff | null>(null);
   const [error, setError] = useState<unknown>(null);
@@ -21,7 +34,12 @@ export function HandoffDialog({ session, isDriver, isBusy, isInProgress, onMoved
   useEffect(() => {
     if (!isInProgress) return; // requested by another tab, or by this page before a reload
     const controller = new AbortController();
-    gatewayApi.findLatestHandoff(session, controller.signal).then((latest) => { if (latest && !isOver(latest)) setHandoff(latest); }, () => undefined);
+    gatewayApi.findLatestHandoff(session, controller.signal).then(
+      (latest) => {
+        if (latest && !isOver(latest)) setHandoff(latest);
+      },
+      () => undefined,
+    );
     return () => controller.abort();
   }, [session, isInProgress]);
 
@@ -34,7 +52,9 @@ export function HandoffDialog({ session, isDriver, isBusy, isInProgress, onMoved
         if (!canCancel(step)) onMoved();
       }
     };
-    followSteps().catch((problem: unknown) => { if (!isAbortError(problem)) setError(problem); });
+    followSteps().catch((problem: unknown) => {
+      if (!isAbortError(problem)) setError(problem);
+    });
     return () => controller.abort();
   }, [id, onMoved]);
 
@@ -49,12 +69,32 @@ export function HandoffDialog({ session, isDriver, isBusy, isInProgress, onMoved
   };
   return (
     <>
-      {isDriver && <button className="button" disabled={isBusy} title={isBusy ? t("handoff.busy") : undefined} onClick={() => setIsOpen(true)}><Icon name="share" size={16} /> {t("handoff.to")}</button>}
-      {handoff && !isOver(handoff) && !isOpen && <div className="handoff-status" role="status"><HandoffSteps handoff={handoff} /></div>}
+      {isDriver && (
+        <button
+          className="button"
+          disabled={isBusy}
+          title={isBusy ? t("handoff.busy") : undefined}
+          onClick={() => setIsOpen(true)}
+        >
+          <Icon name="share" size={16} /> {t("handoff.to")}
+        </button>
+      )}
+      {handoff && !isOver(handoff) && !isOpen && (
+        <div className={css.handoffStatus} role="status">
+          <HandoffSteps handoff={handoff} />
+        </div>
+      )}
       {isOpen && (
         <Dialog label={t("handoff.to")} close={close} closeLabel={t("action.close")}>
           <h2>{t("handoff.to")}</h2>
-          {handoff ? <HandoffProgress handoff={handoff} cancel={() => gatewayApi.cancelHandoff(handoff.id).then(setHandoff, setError)} /> : <DestinationForm submit={requestHandoff} />}
+          {handoff ? (
+            <HandoffProgress
+              handoff={handoff}
+              cancel={() => gatewayApi.cancelHandoff(handoff.id).then(setHandoff, setError)}
+            />
+          ) : (
+            <DestinationForm submit={requestHandoff} />
+          )}
           <ErrorMessage error={error} />
         </Dialog>
       )}
@@ -63,44 +103,105 @@ export function HandoffDialog({ session, isDriver, isBusy, isInProgress, onMoved
 }
 
 function DestinationForm({ submit }: { submit: (to: string) => void }) {
-  const { t } = useI18n();
+  const { t } = useMessages();
   const [platforms, setPlatforms] = useState<string[] | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [platform, setPlatform] = useState("");
   const [chat, setChat] = useState("");
   useEffect(() => {
     const controller = new AbortController();
-    gatewayApi.getStatus(controller.signal).then((status) => {
-      const connected = status.gateways.flatMap((gateway) => Object.entries(gateway.lines).filter(([, connection]) => connection.state === "up" || connection.state === "starting").map(([name]) => name));
-      const names = status.gateways.length ? [...new Set(connected)].sort().concat(TERMINALS) : [];
-      setPlatforms(names);
-      setPlatform((before) => before || (names[0] ?? ""));
-    }, (problem: unknown) => { if (!isAbortError(problem)) setError(problem); });
+    gatewayApi.getStatus(controller.signal).then(
+      (status) => {
+        const connected = status.gateways.flatMap((gateway) =>
+          Object.entries(gateway.lines)
+            .filter(([, connection]) => connection.state === "up" || connection.state === "starting")
+            .map(([name]) => name),
+        );
+        const names = status.gateways.length ? [...new Set(connected)].sort().concat(TERMINALS) : [];
+        setPlatforms(names);
+        setPlatform((before) => before || (names[0] ?? ""));
+      },
+      (problem: unknown) => {
+        if (!isAbortError(problem)) setError(problem);
+      },
+    );
     return () => controller.abort();
   }, []);
   if (error) return <ErrorMessage error={error} />;
-  if (platforms === null) return <p className="dim" role="status">{t("loading")}</p>;
-  if (!platforms.length) return <p>{t("gateway.none")} <code>sojourn gateway run</code></p>;
+  if (platforms === null)
+    return (
+      <p className="dim" role="status">
+        {t("loading")}
+      </p>
+    );
+  if (!platforms.length)
+    return (
+      <p>
+        {t("gateway.none")} <code>sojourn gateway run</code>
+      </p>
+    );
   return (
-    <form className="handoff-form" onSubmit={(event) => { event.preventDefault(); submit(chat.trim() ? `${platform}:${chat.trim()}` : platform); }}>
+    <form
+      className={css.handoffForm}
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit(chat.trim() ? `${platform}:${chat.trim()}` : platform);
+      }}
+    >
       <p className="dim">{t("handoff.about")}</p>
-      <label>{t("handoff.destination")} <select value={platform} onChange={(event) => setPlatform(event.target.value)}>{platforms.map((name) => <option key={name} value={name}>{TERMINALS.includes(name) ? t("handoff.terminal") : name}</option>)}</select></label>
-      {!TERMINALS.includes(platform) && <label>{t("handoff.chat")} <input value={chat} placeholder={t("handoff.home")} maxLength={400} onChange={(event) => setChat(event.target.value)} /></label>}
-      <button className="button primary"><Icon name="share" size={16} /> {t("handoff.submit")}</button>
+      <label>
+        {t("handoff.destination")}{" "}
+        <select value={platform} onChange={(event) => setPlatform(event.target.value)}>
+          {platforms.map((name) => (
+            <option key={name} value={name}>
+              {TERMINALS.includes(name) ? t("handoff.terminal") : name}
+            </option>
+          ))}
+        </select>
+      </label>
+      {!TERMINALS.includes(platform) && (
+        <label>
+          {t("handoff.chat")}{" "}
+          <input
+            value={chat}
+            placeholder={t("handoff.home")}
+            maxLength={400}
+            onChange={(event) => setChat(event.target.value)}
+          />
+        </label>
+      )}
+      <button className="button primary">
+        <Icon name="share" size={16} /> {t("handoff.submit")}
+      </button>
     </form>
   );
 }
 
 function HandoffProgress({ handoff, cancel }: { handoff: Handoff; cancel: () => void }) {
-  const { t } = useI18n();
+  const { t } = useMessages();
   const room = handoff.platform === "local" ? (handoff.target || "home").split("/")[0]! : null;
   return (
     <>
-      <div role="status"><HandoffSteps handoff={handoff} /></div>
-      {handoff.state === "completed" && <p><strong>{t("handoff.moved", { where: handoff.platform })}</strong> {room && <a href={`/gateway/${encodeURIComponent(room)}`} onClick={followLink}>{t("handoff.open")}</a>}</p>}
+      <div role="status">
+        <HandoffSteps handoff={handoff} />
+      </div>
+      {handoff.state === "completed" && (
+        <p>
+          <strong>{t("handoff.moved", { where: handoff.platform })}</strong>{" "}
+          {room && (
+            <a href={`/gateway/${encodeURIComponent(room)}`} onClick={followLink}>
+              {t("handoff.open")}
+            </a>
+          )}
+        </p>
+      )}
       <HandoffOutcome handoff={handoff} />
       {isOver(handoff) && handoff.state !== "completed" && <p className="dim">{t("handoff.unchanged")}</p>}
-      {canCancel(handoff) && <button className="button danger" onClick={cancel}>{t("handoff.cancel")}</button>}
+      {canCancel(handoff) && (
+        <button className="button danger" onClick={cancel}>
+          {t("handoff.cancel")}
+        </button>
+      )}
     </>
   );
 }

@@ -1,23 +1,32 @@
 import { memo } from "react";
 import type { ToolCallView } from "@/chat/chatView";
 import { revealText } from "@/chat/exactText";
+import { useMessages } from "@/chat/messages";
 import { Icon } from "@/components/Icon";
-import { useI18n } from "@/i18n";
+import css from "./ToolCallCard.module.css";
 
 /** A tool call, folded: name, summary and duration; inside, its input and output. */
 export const ToolCallCard = memo(function ToolCallCard({ call, isLive }: { call: ToolCallView; isLive: boolean }) {
-  const { t } = useI18n();
+  const { t } = useMessages();
   const isRunning = isLive && call.status === "running";
   const summary = revealText(call.preview || summariseArguments(call.arguments));
   return (
-    <details className={`tool-call ${isRunning ? "running" : call.status}`} data-tool={call.name}>
+    <details className={`tool-call ${isRunning ? css.running : call.status}`} data-tool={call.name}>
       <summary>
-        <Icon name="tool" size={15} /> <strong>{call.name}</strong> <span className="tool-summary">{summary}</span>
-        <span className="tool-duration">{isRunning ? t("chat.tool.running") : call.seconds !== null ? `${call.seconds.toFixed(call.seconds < 1 ? 2 : 1)} s` : ""}</span>
+        <Icon name="tool" size={15} /> <strong>{call.name}</strong> <span className={css.toolSummary}>{summary}</span>
+        <span className={css.toolDuration}>
+          {isRunning
+            ? t("chat.tool.running")
+            : call.seconds !== null
+              ? `${call.seconds.toFixed(call.seconds < 1 ? 2 : 1)} s`
+              : ""}
+        </span>
         {call.status === "failed" && <span className="pill bad">{t("chat.tool.failed")}</span>}
       </summary>
       {call.arguments !== undefined && <DataBlock label={t("chat.tool.in")} text={formatJson(call.arguments)} />}
-      {call.lines.length > 0 && call.result === null && <DataBlock label={t("chat.tool.out")} text={call.lines.join("\n")} />}
+      {call.lines.length > 0 && call.result === null && (
+        <DataBlock label={t("chat.tool.out")} text={call.lines.join("\n")} />
+      )}
       {call.error && <p className="problem-text">{call.error}</p>}
       {call.result !== null && <DataBlock label={t("chat.tool.out")} text={call.result} />}
     </details>
@@ -27,11 +36,24 @@ export const ToolCallCard = memo(function ToolCallCard({ call, isLive }: { call:
 const MAX_SHOWN_CHARACTERS = 20_000;
 
 function DataBlock({ label, text }: { label: string; text: string }) {
-  const { t } = useI18n();
+  const { t } = useMessages();
   return (
-    <div className="tool-data">
-      <p className="dim">{label} <button className="ghost" onClick={() => void navigator.clipboard.writeText(text)} aria-label={t("action.copy")}><Icon name="copy" size={13} /></button></p>
-      <pre tabIndex={0}>{text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}\n… ${text.length - MAX_SHOWN_CHARACTERS}` : text}</pre>
+    <div className={css.toolData}>
+      <p className="dim">
+        {label}{" "}
+        <button
+          className="ghost"
+          onClick={() => void navigator.clipboard.writeText(text)}
+          aria-label={t("action.copy")}
+        >
+          <Icon name="copy" size={13} />
+        </button>
+      </p>
+      <pre tabIndex={0}>
+        {text.length > MAX_SHOWN_CHARACTERS
+          ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}\n… ${text.length - MAX_SHOWN_CHARACTERS}`
+          : text}
+      </pre>
     </div>
   );
 }

@@ -1,5 +1,5 @@
 // The five events of a turn, and the transcript's messages between them. Unknown events are ignored.
-import type { ProgressData } from "@/api/progress";
+import type { ProgressData } from "@/api/schema";
 import type { Message } from "@/api/types";
 
 export interface Task {
@@ -38,6 +38,12 @@ const EVENT_NAMES = ["metadata", "progress", "chunk", "error", "done"];
 
 export function parseEvent(name: string, seq: number, data: string): ChatEvent | null {
   const fields = JSON.parse(data) as Record<string, unknown>;
-  if (name === "message") return { name: "message", seq, message: fields as unknown as Message, turn_id: fields["turn_id"] as string | undefined };
+  if (name === "message")
+    return {
+      name: "message",
+      seq,
+      message: fields as unknown as Message,
+      turn_id: fields["turn_id"] as string | undefined,
+    };
   return EVENT_NAMES.includes(name) ? ({ name, seq, ...fields } as unknown as ChatEvent) : null;
 }

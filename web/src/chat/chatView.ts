@@ -1,5 +1,5 @@
 // The view model of a conversation, reduced from its events. Pure: the same events give the same view, in whatever batches they arrive.
-import type { ProgressData, ToolDetail } from "@/api/progress";
+import type { ProgressData, ToolDetail } from "@/api/schema";
 import type { Message } from "@/api/types";
 import type { ApprovalQuestion, ChatEvent, Task } from "@/chat/chatEvents";
 
@@ -46,8 +46,22 @@ export interface ChatView {
 export const EMPTY_VIEW: ChatView = { turns: [], seq: 0, driver: null };
 
 const buildTurn = (key: string): TurnView => ({
-  key, userMessage: null, parts: [], isStreaming: false, reasoning: "", stage: "", tasks: [], contextBlocks: [], question: null, steers: [], error: null, status: "", runtime: "",
-  model: "", usage: {}, isUndone: false,
+  key,
+  userMessage: null,
+  parts: [],
+  isStreaming: false,
+  reasoning: "",
+  stage: "",
+  tasks: [],
+  contextBlocks: [],
+  question: null,
+  steers: [],
+  error: null,
+  status: "",
+  runtime: "",
+  model: "",
+  usage: {},
+  isUndone: false,
 });
 
 /** The view after some more events. Unchanged turns keep their identity, so memoised components skip them. */
@@ -70,7 +84,10 @@ export function applyEvents(view: ChatView, events: ChatEvent[]): ChatView {
     seq = event.seq;
     if (event.name === "message") {
       if (event.message.role === "user" && !event.turn_id) turns.push(buildTurn(`m${seq}`));
-      applyMessage(findTurn(event.turn_id ?? (event.message.role === "user" ? `m${seq}` : undefined), true)!, event.message);
+      applyMessage(
+        findTurn(event.turn_id ?? (event.message.role === "user" ? `m${seq}` : undefined), true)!,
+        event.message,
+      );
     } else if (event.name === "progress" && event.stage === "handoff") {
       driver = event.detail.to || driver;
     } else {
@@ -88,7 +105,8 @@ function applyMessage(turn: TurnView, message: Message): void {
   } else if (message.role === "assistant") {
     if (message.content?.trim()) applyText(turn, message.content);
     turn.isStreaming = false;
-    for (const call of message.tool_calls ?? []) Object.assign(copyToolCall(turn, call.id, call.name), { name: call.name, arguments: call.arguments });
+    for (const call of message.tool_calls ?? [])
+      Object.assign(copyToolCall(turn, call.id, call.name), { name: call.name, arguments: call.arguments });
     if (!turn.status && !message.turn_id) turn.status = "completed";
   } else if (message.role === "tool") {
     const toolCall = copyToolCall(turn, message.tool_call_id ?? message.id, message.tool_name ?? "");
@@ -109,7 +127,8 @@ function applyEvent(turn: TurnView, event: ChatEvent): void {
     Object.assign(turn, { runtime: event.runtime, model: event.model, stage: "prepare", status: "" });
   } else if (event.name === "chunk") {
     const last = turn.parts.at(-1);
-    if (turn.isStreaming && last?.kind === "text") turn.parts[turn.parts.length - 1] = { kind: "text", text: last.text + event.text };
+    if (turn.isStreaming && last?.kind === "text")
+      turn.parts[turn.parts.length - 1] = { kind: "text", text: last.text + event.text };
     else turn.parts.push({ kind: "text", text: event.text });
     turn.isStreaming = true;
     turn.stage = "writing";
@@ -127,8 +146,16 @@ function applyProgress(turn: TurnView, { stage, detail }: ProgressData): void {
   turn.stage = stage;
   if (stage === "thinking") turn.reasoning = (turn.reasoning + (detail.text ?? "")).slice(-4000);
   else if (stage === "task" && detail.tasks) turn.tasks = detail.tasks as Task[];
-  else if (stage === "memory") turn.contextBlocks = [...turn.contextBlocks, { kind: detail.kind ?? "", title: detail.title ?? "", reason: detail.reason ?? "" }];
-  else if (stage === "template") turn.contextBlocks = [...turn.contextBlocks, { kind: "template", title: detail.name ?? "", reason: detail.because ?? "" }];
+  else if (stage === "memory")
+    turn.contextBlocks = [
+      ...turn.contextBlocks,
+      { kind: detail.kind ?? "", title: detail.title ?? "", reason: detail.reason ?? "" },
+    ];
+  else if (stage === "template")
+    turn.contextBlocks = [
+      ...turn.contextBlocks,
+      { kind: "template", title: detail.name ?? "", reason: detail.because ?? "" },
+    ];
   else if (stage === "approval") turn.question = detail.status === "asked" ? (detail as ApprovalQuestion) : null;
   else if (stage === "running" && detail.steer) turn.steers = [...turn.steers, detail.steer];
   else if (stage === "tool") applyToolDetail(turn, detail);
@@ -147,7 +174,10 @@ function applyToolDetail(turn: TurnView, detail: ToolDetail): void {
 /** A copy of one tool call in its turn, added if it is new, for the caller to change. */
 function copyToolCall(turn: TurnView, id: string, name: string): ToolCallView {
   const index = turn.parts.findIndex((part) => part.kind === "tool" && part.id === id);
-  const copy: ToolCallView = index >= 0 ? { ...(turn.parts[index] as ToolCallView) } : { kind: "tool", id, name, preview: "", lines: [], status: "running", seconds: null, result: null, error: "" };
+  const copy: ToolCallView =
+    index >= 0
+      ? { ...(turn.parts[index] as ToolCallView) }
+      : { kind: "tool", id, name, preview: "", lines: [], status: "running", seconds: null, result: null, error: "" };
   if (index >= 0) turn.parts[index] = copy;
   else {
     turn.parts.push(copy);
@@ -163,6 +193,10 @@ function copyLastToolCall(turn: TurnView): ToolCallView | null {
 }
 
 export const buildView = (messages: Message[]): ChatView =>
-  applyEvents(EMPTY_VIEW, messages.map((message) => ({ name: "message", seq: message.seq, message, turn_id: message.turn_id })));
+  applyEvents(
+    EMPTY_VIEW,
+    messages.map((message) => ({ name: "message", seq: message.seq, message, turn_id: message.turn_id ?? undefined })),
+  );
 
-export const findRunningTurn = (view: ChatView): TurnView | null => view.turns.findLast((turn) => turn.status === "" && turn.runtime !== "") ?? null;
+export const findRunningTurn = (view: ChatView): TurnView | null =>
+  view.turns.findLast((turn) => turn.status === "" && turn.runtime !== "") ?? null;

@@ -2,7 +2,7 @@
 import { ApiError, getJson, isAbortError, request, sendJson } from "@/api/http";
 import { streamFrames } from "@/api/sse";
 import type { Message, RuntimeInfo, Session } from "@/api/types";
-import { parseEvent, type ChatEvent } from "@/chat/chatEvents";
+import { type ChatEvent, parseEvent } from "@/chat/chatEvents";
 
 export interface Attachment {
   hash: string;
@@ -37,13 +37,21 @@ export type Covers = "exact" | "tool";
 export const conversationApi = {
   /** The events of a session after a seq, until `signal` aborts. A broken connection is resumed after the last seq received, so
    * no event is lost or repeated. `onConnection` hears whether the stream is connected. */
-  async *chatStream(session: string, after: number, signal: AbortSignal, onConnection: (connected: boolean) => void): AsyncGenerator<ChatEvent> {
+  async *chatStream(
+    session: string,
+    after: number,
+    signal: AbortSignal,
+    onConnection: (connected: boolean) => void,
+  ): AsyncGenerator<ChatEvent> {
     let lastSeq = after;
     let failures = 0;
     while (!signal.aborted) {
       try {
         const headers = { Accept: "text/event-stream", "Last-Event-ID": String(lastSeq) };
-        for await (const frame of streamFrames(`${getSessionUrl(session)}/events?include=messages`, { headers, signal })) {
+        for await (const frame of streamFrames(`${getSessionUrl(session)}/events?include=messages`, {
+          headers,
+          signal,
+        })) {
           onConnection(true);
           failures = 0;
           if (frame.id === null || frame.id <= lastSeq) continue;
@@ -61,11 +69,15 @@ export const conversationApi = {
   },
 
   getSession: (session: string, signal?: AbortSignal) => getJson<Session>(getSessionUrl(session), signal),
-  getRunningTurn: async (session: string, signal?: AbortSignal) => (await getJson<{ turn_id: string | null }>(`${getSessionUrl(session)}/turns/running`, signal)).turn_id,
+  getRunningTurn: async (session: string, signal?: AbortSignal) =>
+    (await getJson<{ turn_id: string | null }>(`${getSessionUrl(session)}/turns/running`, signal)).turn_id,
 
   /** What runtimes recorded about their work in a session, oldest first. */
   async listObservations(session: string, signal?: AbortSignal): Promise<Observation[]> {
-    const response: { attachments: Array<Observation | { type: "file" }> } = await getJson(`${getSessionUrl(session)}/attachments`, signal);
+    const response: { attachments: Array<Observation | { type: "file" }> } = await getJson(
+      `${getSessionUrl(session)}/attachments`,
+      signal,
+    );
     return response.attachments.filter((attachment): attachment is Observation => attachment.type === "observation");
   },
 
@@ -73,30 +85,52 @@ export const conversationApi = {
     const messages: Message[] = [];
     let next: number | null = 0;
     while (next !== null && messages.length < limit) {
-      const page: { messages: Message[]; next: number | null } = await getJson(`${getSessionUrl(session)}/messages?limit=1000&after=${next}`, signal);
+      const page: { messages: Message[]; next: number | null } = await getJson(
+        `${getSessionUrl(session)}/messages?limit=1000&after=${next}`,
+        signal,
+      );
       messages.push(...page.messages);
       next = page.next;
     }
     return messages;
   },
 
-  createSession: (runtime: string, model: string) => sendJson<Session>("POST", "/api/sessions", { source: "web", runtime, ...(model ? { model } : {}) }),
+  createSession: (runtime: string, model: string) =>
+    sendJson<Session>("POST", "/api/sessions", { source: "web", runtime, ...(model ? { model } : {}) }),
 
   startTurn(session: string, request: TurnRequest): Promise<{ turn_id: string; after: number }> {
     const { message, runtime, model, template } = request;
     const attachments = request.attachments.map(({ hash, name }) => ({ hash, name }));
-    return sendJson("POST", `${getSessionUrl(session)}/turns`, { message, runtime, model, template, attachments, when_busy: "wait" }, { "Idempotency-Key": buildIdempotencyKey() });
+    return sendJson(
+      "POST",
+      `${getSessionUrl(session)}/turns`,
+      { message, runtime, model, template, attachments, when_busy: "wait" },
+      { "Idempotency-Key": buildIdempotencyKey() },
+    );
   },
 
   stopTurn: (session: string) => sendJson<{ stopped: boolean }>("POST", `${getSessionUrl(session)}/turns/running/stop`),
-  answerApproval: (session: string, question: string, choice: string, covers?: Covers) => sendJson<void>("POST", `${getSessionUrl(session)}/turns/running/approval`, { question, choice, ...(covers ? { covers } : {}) }),
-  getQuestion: (session: string, question: string, signal?: AbortSignal) => getJson<{ text: string; sha256: string }>(`${getSessionUrl(session)}/questions/${encodeURIComponent(question)}`, signal),
+  answerApproval: (session: string, question: string, choice: string, covers?: Covers) =>
+    sendJson<void>("POST", `${getSessionUrl(session)}/turns/running/approval`, {
+      question,
+      choice,
+      ...(covers ? { covers } : {}),
+    }),
+  getQuestion: (session: string, question: string, signal?: AbortSignal) =>
+    getJson<{ text: string; sha256: string }>(
+      `${getSessionUrl(session)}/questions/${encodeURIComponent(question)}`,
+      signal,
+    ),
   takeOver: (session: string) => sendJson<Session>("POST", `${getSessionUrl(session)}/take`),
   listRuntimes: (signal?: AbortSignal) => getJson<RuntimeInfo[]>("/api/runtimes", signal),
 
   async uploadAttachment(session: string, file: File): Promise<Attachment> {
     const headers = { "Content-Type": file.type || "application/octet-stream" };
-    const response = await request(`${getSessionUrl(session)}/attachments?name=${encodeURIComponent(file.name)}`, { method: "POST", headers, body: file });
+    const response = await request(`${getSessionUrl(session)}/attachments?name=${encodeURIComponent(file.name)}`, {
+      method: "POST",
+      headers,
+      body: file,
+    });
     return (await response.json()) as Attachment;
   },
 
@@ -111,6 +145,13 @@ function buildIdempotencyKey(): string {
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
+    signal.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
   });
 }

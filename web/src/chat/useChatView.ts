@@ -3,7 +3,7 @@ import { isAbortError } from "@/api/http";
 import type { Session } from "@/api/types";
 import type { AnswerApproval } from "@/chat/ApprovalRequest";
 import type { ChatEvent } from "@/chat/chatEvents";
-import { applyEvents, buildView, EMPTY_VIEW, findRunningTurn, type ChatView, type TurnView } from "@/chat/chatView";
+import { applyEvents, buildView, type ChatView, EMPTY_VIEW, findRunningTurn, type TurnView } from "@/chat/chatView";
 import { conversationApi, type TurnRequest } from "@/chat/conversationApi";
 
 const MAX_REPLAYED_EVENTS = 3000; // a longer log starts from its transcript and follows only new events
@@ -45,13 +45,20 @@ export function useChatView(id: string): Chat {
     queuedEvents.current = [];
     /** Reloads title and driver: a hand-off changes the driver without an event in the log. */
     const loadSession = () => {
-      conversationApi.getSession(id, controller.signal).then((loaded) => {
-        setSession(loaded);
-        setView((before) => (before.driver === loaded.driver ? before : { ...before, driver: loaded.driver }));
-      }, () => undefined);
+      conversationApi.getSession(id, controller.signal).then(
+        (loaded) => {
+          setSession(loaded);
+          setView((before) =>
+            before.driver === loaded.driver ? before : { ...before, driver: loaded.driver ?? null },
+          );
+        },
+        () => undefined,
+      );
     };
     refreshSession.current = loadSession;
-    const handleVisible = () => { if (!document.hidden) loadSession(); };
+    const handleVisible = () => {
+      if (!document.hidden) loadSession();
+    };
     document.addEventListener("visibilitychange", handleVisible);
     window.addEventListener("focus", handleVisible);
     const applyQueued = () => {
@@ -64,7 +71,7 @@ export function useChatView(id: string): Chat {
     const followEvents = async () => {
       const { session: loaded, start, after } = await loadStart(id, controller.signal);
       setSession(loaded);
-      setView({ ...start, driver: loaded.driver });
+      setView({ ...start, driver: loaded.driver ?? null });
       setLoading(false);
       for await (const event of conversationApi.chatStream(id, after, controller.signal, setConnected)) {
         queuedEvents.current.push(event);
@@ -85,22 +92,31 @@ export function useChatView(id: string): Chat {
   }, [id, reloads]);
 
   const refresh = useCallback(() => refreshSession.current(), []);
-  const reportFailure = useCallback(<T,>(work: Promise<T>) => void work.catch(setError), []);
+  const reportFailure = useCallback(<T>(work: Promise<T>) => void work.catch(setError), []);
   return {
-    session, view, loading, connected, error, running: findRunningTurn(view),
+    session,
+    view,
+    loading,
+    connected,
+    error,
+    running: findRunningTurn(view),
     send: async (wish) => {
       setError(null);
       await conversationApi.startTurn(id, wish);
     },
     stop: () => reportFailure(conversationApi.stopTurn(id)),
-    answerApproval: (question, choice, covers) => reportFailure(conversationApi.answerApproval(id, question, choice, covers)),
+    answerApproval: (question, choice, covers) =>
+      reportFailure(conversationApi.answerApproval(id, question, choice, covers)),
     takeOver: () => reportFailure(conversationApi.takeOver(id).then(() => setReloads((n) => n + 1))),
     refresh,
   };
 }
 
 /** The initial view and the seq to follow from. A running turn is always replayed from its first event. */
-async function loadStart(id: string, signal: AbortSignal): Promise<{ session: Session; start: ChatView; after: number }> {
+async function loadStart(
+  id: string,
+  signal: AbortSignal,
+): Promise<{ session: Session; start: ChatView; after: number }> {
   const session = await conversationApi.getSession(id, signal);
   if (session.last_seq <= MAX_REPLAYED_EVENTS) return { session, start: EMPTY_VIEW, after: 0 };
   const running = await conversationApi.getRunningTurn(id, signal);

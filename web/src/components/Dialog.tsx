@@ -1,8 +1,20 @@
-import { useEffect, useRef, type ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { Icon } from "@/components/Icon";
 
 /** A modal <dialog>: the browser traps the focus; Escape and a click on the backdrop close it. */
-export function Dialog({ label, close, children, isWide = false, closeLabel = "Close" }: { label: string; close: () => void; children: ReactNode; isWide?: boolean; closeLabel?: string }) {
+export function Dialog({
+  label,
+  close,
+  children,
+  isWide = false,
+  closeLabel = "Close",
+}: {
+  label: string;
+  close: () => void;
+  children: ReactNode;
+  isWide?: boolean;
+  closeLabel?: string;
+}) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const opener = document.activeElement as HTMLElement | null;
@@ -14,9 +26,17 @@ export function Dialog({ label, close, children, isWide = false, closeLabel = "C
     };
   }, []);
   return (
-    <dialog ref={ref} className={isWide ? "dialog wide" : "dialog"} aria-label={label} onClose={close} onClick={(event) => event.target === ref.current && close()}>
+    <dialog
+      ref={ref}
+      className={isWide ? "dialog wide" : "dialog"}
+      aria-label={label}
+      onClose={close}
+      onClick={(event) => event.target === ref.current && close()}
+    >
       <div className="dialog-body">
-        <button className="ghost close" onClick={close} aria-label={closeLabel}><Icon name="close" /></button>
+        <button className="ghost close" onClick={close} aria-label={closeLabel}>
+          <Icon name="close" />
+        </button>
         {children}
       </div>
     </dialog>

@@ -8,9 +8,15 @@ export function ErrorMessage({ error, retry }: { error: unknown; retry?: () => v
   const message = error instanceof Error ? error.message : String(error);
   return (
     <div className="card problem" role="alert">
-      <p><strong>{message}</strong></p>
+      <p>
+        <strong>{message}</strong>
+      </p>
       {error instanceof ApiError && error.hint && <p className="dim">{error.hint}</p>}
-      {retry && <button className="button" onClick={retry}>{t("action.retry")}</button>}
+      {retry && (
+        <button className="button" onClick={retry}>
+          {t("action.retry")}
+        </button>
+      )}
     </div>
   );
 }

@@ -1,6 +1,6 @@
 // Renders Markdown as React elements. HTML in it is shown as text, never interpreted.
 import { marked, type Token, type Tokens } from "marked";
-import { memo, useEffect, useState, type ReactNode } from "react";
+import { memo, type ReactNode, useEffect, useState } from "react";
 import { Icon } from "@/components/Icon";
 import { useI18n } from "@/i18n";
 
@@ -20,15 +20,24 @@ function Block({ token }: { token: Token }): ReactNode {
       const Tag = `h${Math.min(6, (token as Tokens.Heading).depth + 2)}` as "h3";
       return <Tag>{renderInline(token.tokens)}</Tag>;
     }
-    case "paragraph": return <p>{renderInline(token.tokens)}</p>;
-    case "code": return <CodeBlock text={(token as Tokens.Code).text} language={(token as Tokens.Code).lang ?? ""} />;
-    case "blockquote": return <blockquote>{renderBlocks(token.tokens ?? [])}</blockquote>;
-    case "hr": return <hr />;
-    case "list": return <List list={token as Tokens.List} />;
-    case "table": return <Table table={token as Tokens.Table} />;
-    case "space": return null;
-    case "text": return token.tokens ? <>{renderInline(token.tokens)}</> : <>{unescapeEntities((token as Tokens.Text).text)}</>;
-    default: return <p>{token.raw}</p>; // HTML is shown as text
+    case "paragraph":
+      return <p>{renderInline(token.tokens)}</p>;
+    case "code":
+      return <CodeBlock text={(token as Tokens.Code).text} language={(token as Tokens.Code).lang ?? ""} />;
+    case "blockquote":
+      return <blockquote>{renderBlocks(token.tokens ?? [])}</blockquote>;
+    case "hr":
+      return <hr />;
+    case "list":
+      return <List list={token as Tokens.List} />;
+    case "table":
+      return <Table table={token as Tokens.Table} />;
+    case "space":
+      return null;
+    case "text":
+      return token.tokens ? renderInline(token.tokens) : unescapeEntities((token as Tokens.Text).text);
+    default:
+      return <p>{token.raw}</p>; // HTML is shown as text
   }
 }
 
@@ -46,8 +55,22 @@ function Table({ table }: { table: Tokens.Table }) {
   return (
     <div className="scroll-x" tabIndex={0}>
       <table>
-        <thead><tr>{table.header.map((cell, index) => <th key={index}>{renderInline(cell.tokens)}</th>)}</tr></thead>
-        <tbody>{table.rows.map((row, rowIndex) => <tr key={rowIndex}>{row.map((cell, index) => <td key={index}>{renderInline(cell.tokens)}</td>)}</tr>)}</tbody>
+        <thead>
+          <tr>
+            {table.header.map((cell, index) => (
+              <th key={index}>{renderInline(cell.tokens)}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {table.rows.map((row, rowIndex) => (
+            <tr key={rowIndex}>
+              {row.map((cell, index) => (
+                <td key={index}>{renderInline(cell.tokens)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
       </table>
     </div>
   );
@@ -59,25 +82,41 @@ function renderInline(tokens: Token[] | undefined): ReactNode[] {
 
 function Inline({ token }: { token: Token }): ReactNode {
   switch (token.type) {
-    case "strong": return <strong>{renderInline(token.tokens)}</strong>;
-    case "em": return <em>{renderInline(token.tokens)}</em>;
-    case "del": return <del>{renderInline(token.tokens)}</del>;
-    case "codespan": return <code>{unescapeEntities((token as Tokens.Codespan).text)}</code>;
-    case "br": return <br />;
+    case "strong":
+      return <strong>{renderInline(token.tokens)}</strong>;
+    case "em":
+      return <em>{renderInline(token.tokens)}</em>;
+    case "del":
+      return <del>{renderInline(token.tokens)}</del>;
+    case "codespan":
+      return <code>{unescapeEntities((token as Tokens.Codespan).text)}</code>;
+    case "br":
+      return <br />;
     case "link": {
       const link = token as Tokens.Link;
-      return SAFE_LINK.test(link.href) ? <a href={link.href} target="_blank" rel="noopener noreferrer">{renderInline(link.tokens)}</a> : <>{link.raw}</>;
+      return SAFE_LINK.test(link.href) ? (
+        <a href={link.href} target="_blank" rel="noopener noreferrer">
+          {renderInline(link.tokens)}
+        </a>
+      ) : (
+        link.raw
+      );
     }
-    case "image": return <>{token.raw}</>; // a remote image would reveal that the message was read
-    case "escape": return <>{(token as Tokens.Escape).text}</>;
-    case "text": return token.tokens ? <>{renderInline(token.tokens)}</> : <>{unescapeEntities((token as Tokens.Text).text)}</>;
-    default: return <>{token.raw}</>;
+    case "image":
+      return <>{token.raw}</>; // a remote image would reveal that the message was read
+    case "escape":
+      return <>{(token as Tokens.Escape).text}</>;
+    case "text":
+      return token.tokens ? renderInline(token.tokens) : unescapeEntities((token as Tokens.Text).text);
+    default:
+      return <>{token.raw}</>;
   }
 }
 
 const ENTITIES: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&#39;": "'" };
 /** Undoes the lexer's escaping; React escapes by itself. */
-const unescapeEntities = (text: string): string => text.replace(/&(lt|gt|amp|quot|#39);/g, (whole) => ENTITIES[whole] ?? whole);
+const unescapeEntities = (text: string): string =>
+  text.replace(/&(lt|gt|amp|quot|#39);/g, (whole) => ENTITIES[whole] ?? whole);
 
 function CodeBlock({ text, language }: { text: string; language: string }) {
   const { t } = useI18n();
@@ -90,8 +129,15 @@ function CodeBlock({ text, language }: { text: string; language: string }) {
   };
   return (
     <figure className="code-block">
-      <figcaption><span>{language}</span> <button className="ghost" onClick={copy}><Icon name={copied ? "check" : "copy"} size={14} /> {copied ? t("action.copied") : t("action.copy")}</button></figcaption>
-      <pre tabIndex={0}><code>{useHighlighted(text, language) ?? text}</code></pre>
+      <figcaption>
+        <span>{language}</span>{" "}
+        <button className="ghost" onClick={copy}>
+          <Icon name={copied ? "check" : "copy"} size={14} /> {copied ? t("action.copied") : t("action.copy")}
+        </button>
+      </figcaption>
+      <pre tabIndex={0}>
+        <code>{useHighlighted(text, language) ?? text}</code>
+      </pre>
     </figure>
   );
 }

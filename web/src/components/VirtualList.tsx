@@ -1,4 +1,5 @@
-import { useCallback, useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import css from "./VirtualList.module.css";
 
 interface Props {
   count: number;
@@ -40,26 +41,55 @@ export function VirtualList({ count, rowHeight, renderRow, onRangeChange, label 
     const element = list.current!;
     if (!count || event.altKey || event.ctrlKey || event.metaKey) return;
     const page = Math.max(1, Math.floor(element.clientHeight / rowHeight) - 1);
-    const activeRow = Number((document.activeElement?.closest("[data-row]") as HTMLElement | null)?.dataset["row"] ?? NaN);
+    const activeRow = Number(
+      (document.activeElement?.closest("[data-row]") as HTMLElement | null)?.dataset["row"] ?? NaN,
+    );
     const current = Number.isNaN(activeRow) ? (focusedRow ?? Math.ceil(element.scrollTop / rowHeight) - 1) : activeRow;
-    const targets: Record<string, number> = { ArrowDown: current + 1, ArrowUp: current - 1, PageDown: current + page, PageUp: current - page, Home: 0, End: count - 1 };
+    const targets: Record<string, number> = {
+      ArrowDown: current + 1,
+      ArrowUp: current - 1,
+      PageDown: current + page,
+      PageUp: current - page,
+      Home: 0,
+      End: count - 1,
+    };
     const target = targets[event.key];
     if (target === undefined) return;
     event.preventDefault();
     const next = Math.min(count - 1, Math.max(0, target));
     const top = next * rowHeight;
     if (top < element.scrollTop) element.scrollTop = top;
-    else if (top + rowHeight > element.scrollTop + element.clientHeight) element.scrollTop = top + rowHeight - element.clientHeight;
+    else if (top + rowHeight > element.scrollTop + element.clientHeight)
+      element.scrollTop = top + rowHeight - element.clientHeight;
     setFocusedRow(next);
   };
 
   const [first, last] = range;
   const visibleRows = Array.from({ length: Math.max(0, Math.min(last, count) - first) }, (_, index) => first + index);
   return (
-    <div className="virtual-list" ref={list} onScroll={updateRange} onKeyDown={handleKey} onPointerDown={() => setFocusedRow(null)} role="list" aria-label={label} tabIndex={0}>
+    <div
+      className={css.virtualList}
+      ref={list}
+      onScroll={updateRange}
+      onKeyDown={handleKey}
+      onPointerDown={() => setFocusedRow(null)}
+      role="list"
+      aria-label={label}
+      tabIndex={0}
+    >
       <div style={{ height: count * rowHeight, position: "relative" }}>
         {visibleRows.map((index) => (
-          <div key={index} data-row={index} role="listitem" aria-setsize={count} aria-posinset={index + 1} className="virtual-list-row" style={{ top: index * rowHeight, height: rowHeight }}>{renderRow(index)}</div>
+          <div
+            key={index}
+            data-row={index}
+            role="listitem"
+            aria-setsize={count}
+            aria-posinset={index + 1}
+            className={css.virtualListRow}
+            style={{ top: index * rowHeight, height: rowHeight }}
+          >
+            {renderRow(index)}
+          </div>
         ))}
       </div>
     </div>

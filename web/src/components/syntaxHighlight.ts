@@ -16,8 +16,29 @@ import yaml from "highlight.js/lib/languages/yaml";
 import { createLowlight } from "lowlight";
 import { createElement, type ReactNode } from "react";
 
-const highlighter = createLowlight({ bash, c, css, diff, go, ini, java, json, python, rust, sql, typescript, xml, yaml });
-highlighter.registerAlias({ bash: ["sh", "zsh", "shell", "console"], typescript: ["ts", "tsx", "js", "jsx", "javascript", "mjs"], c: ["cpp", "c++", "h", "hpp"], ini: ["toml"], xml: ["html", "svg"] });
+const highlighter = createLowlight({
+  bash,
+  c,
+  css,
+  diff,
+  go,
+  ini,
+  java,
+  json,
+  python,
+  rust,
+  sql,
+  typescript,
+  xml,
+  yaml,
+});
+highlighter.registerAlias({
+  bash: ["sh", "zsh", "shell", "console"],
+  typescript: ["ts", "tsx", "js", "jsx", "javascript", "mjs"],
+  c: ["cpp", "c++", "h", "hpp"],
+  ini: ["toml"],
+  xml: ["html", "svg"],
+});
 
 interface SyntaxNode {
   type: string;
@@ -28,13 +49,19 @@ interface SyntaxNode {
 
 export function highlight(text: string, language: string): ReactNode[] | null {
   const name = language.trim().toLowerCase().split(/\s/)[0]!;
-  return highlighter.registered(name) ? toElements((highlighter.highlight(name, text) as SyntaxNode).children ?? []) : null;
+  return highlighter.registered(name)
+    ? toElements((highlighter.highlight(name, text) as SyntaxNode).children ?? [])
+    : null;
 }
 
 function toElements(nodes: SyntaxNode[]): ReactNode[] {
   return nodes.map((node, key) => {
     if (node.type === "text") return node.value ?? "";
     const classes = node.properties?.className;
-    return createElement("span", { key, className: Array.isArray(classes) ? classes.join(" ") : undefined }, toElements(node.children ?? []));
+    return createElement(
+      "span",
+      { key, className: Array.isArray(classes) ? classes.join(" ") : undefined },
+      toElements(node.children ?? []),
+    );
   });
 }

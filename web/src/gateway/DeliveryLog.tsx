@@ -1,13 +1,15 @@
 import { ErrorMessage } from "@/components/ErrorMessage";
 import type { Delivery } from "@/gateway/gatewayApi";
+import { type MessageKey, useMessages } from "@/gateway/messages";
 import type { Polled } from "@/gateway/usePolling";
-import { formatDateTime, formatRelativeTime, useI18n, type MessageKey } from "@/i18n";
+import { formatDateTime, formatRelativeTime } from "@/i18n";
+import css from "./gateway.module.css";
 
 const SUCCESS_STATES = ["sent", "delivered"];
 
 /** The outbox: every outgoing message with its attempts and state. */
 export function DeliveryLog({ polled }: { polled: Polled<Delivery[]> }) {
-  const { t, language } = useI18n();
+  const { t, language } = useMessages();
   return (
     <section className="card" aria-label={t("deliveries.title")}>
       <h2>{t("deliveries.title")}</h2>
@@ -16,15 +18,47 @@ export function DeliveryLog({ polled }: { polled: Polled<Delivery[]> }) {
       {Boolean(polled.data?.length) && (
         <div className="scroll-x" tabIndex={0} role="region" aria-label={t("deliveries.title")}>
           <table>
-            <thead><tr><th>{t("deliveries.when")}</th><th>{t("deliveries.where")}</th><th>{t("deliveries.what")}</th><th>{t("deliveries.attempts")}</th><th>{t("deliveries.state")}</th></tr></thead>
+            <thead>
+              <tr>
+                <th>{t("deliveries.when")}</th>
+                <th>{t("deliveries.where")}</th>
+                <th>{t("deliveries.what")}</th>
+                <th>{t("deliveries.attempts")}</th>
+                <th>{t("deliveries.state")}</th>
+              </tr>
+            </thead>
             <tbody>
               {polled.data!.map((delivery) => (
                 <tr key={delivery.id} data-delivery={delivery.state}>
-                  <td className="dim" title={formatDateTime(delivery.created_at, language)}>{formatRelativeTime(delivery.created_at, language)}</td>
-                  <td><span className="pill">{delivery.platform}</span> <span className="mono dim">{delivery.place}</span></td>
-                  <td className="delivery-text">{delivery.text}{delivery.error && <p className="problem-text">{delivery.error}</p>}</td>
+                  <td className="dim" title={formatDateTime(delivery.created_at, language)}>
+                    {formatRelativeTime(delivery.created_at, language)}
+                  </td>
+                  <td>
+                    <span className="pill">{delivery.platform}</span> <span className="mono dim">{delivery.place}</span>
+                  </td>
+                  <td className={css.deliveryText}>
+                    {delivery.text}
+                    {delivery.error && <p className="problem-text">{delivery.error}</p>}
+                  </td>
                   <td className="number">{delivery.attempts}</td>
-                  <td><span className={SUCCESS_STATES.includes(delivery.state) ? "pill good" : delivery.state === "failed" ? "pill bad" : "pill"}>{t(`deliveries.state.${delivery.state}` as MessageKey)}</span>{delivery.possible_duplicate && <span className="pill" title={t("deliveries.duplicate.hint")}>{t("deliveries.duplicate")}</span>}</td>
+                  <td>
+                    <span
+                      className={
+                        SUCCESS_STATES.includes(delivery.state)
+                          ? "pill good"
+                          : delivery.state === "failed"
+                            ? "pill bad"
+                            : "pill"
+                      }
+                    >
+                      {t(`deliveries.state.${delivery.state}` as MessageKey)}
+                    </span>
+                    {delivery.possible_duplicate && (
+                      <span className="pill" title={t("deliveries.duplicate.hint")}>
+                        {t("deliveries.duplicate")}
+                      </span>
+                    )}
+                  </td>
                 </tr>
               ))}
             </tbody>

@@ -15,7 +15,14 @@ export interface Connection {
   failed?: number;
 }
 export interface GatewayStatus {
-  gateways: Array<{ id: string; host: string; pid: number; started_at: number; beat_at: number; lines: Record<string, Connection> }>;
+  gateways: Array<{
+    id: string;
+    host: string;
+    pid: number;
+    started_at: number;
+    beat_at: number;
+    lines: Record<string, Connection>;
+  }>;
 }
 export interface Handoff {
   id: string;
@@ -77,27 +84,41 @@ const encode = encodeURIComponent;
 export const gatewayApi = {
   getStatus: (signal?: AbortSignal) => getJson<GatewayStatus>(`${GATEWAY_API}/status`, signal),
   listPeople: (signal?: AbortSignal) => getJson<People>(`${GATEWAY_API}/people`, signal),
-  approvePairing: (code: string, owner: boolean, name: string) => sendJson("POST", `${GATEWAY_API}/people`, { code, owner, name }),
-  denyPairing: (platform: string, sender: string) => sendJson("DELETE", `${GATEWAY_API}/people/waiting/${encode(platform)}/${encode(sender)}`),
-  revokePairing: (platform: string, sender: string) => sendJson("DELETE", `${GATEWAY_API}/people/${encode(platform)}/${encode(sender)}`),
+  approvePairing: (code: string, owner: boolean, name: string) =>
+    sendJson("POST", `${GATEWAY_API}/people`, { code, owner, name }),
+  denyPairing: (platform: string, sender: string) =>
+    sendJson("DELETE", `${GATEWAY_API}/people/waiting/${encode(platform)}/${encode(sender)}`),
+  revokePairing: (platform: string, sender: string) =>
+    sendJson("DELETE", `${GATEWAY_API}/people/${encode(platform)}/${encode(sender)}`),
   listDeliveries: (signal?: AbortSignal) => getJson<Delivery[]>(`${GATEWAY_API}/outbox`, signal),
 
   listHandoffs: (signal?: AbortSignal) => getJson<Handoff[]>(`${GATEWAY_API}/handoffs`, signal),
-  findLatestHandoff: async (session: string, signal?: AbortSignal) => (await getJson<Handoff[]>(`${GATEWAY_API}/sessions/${encode(session)}/handoffs`, signal))[0] ?? null,
-  requestHandoff: (session: string, to: string) => sendJson<Handoff>("POST", `${GATEWAY_API}/sessions/${encode(session)}/handoff`, { to, surface: "web" }),
+  findLatestHandoff: async (session: string, signal?: AbortSignal) =>
+    (await getJson<Handoff[]>(`${GATEWAY_API}/sessions/${encode(session)}/handoffs`, signal))[0] ?? null,
+  requestHandoff: (session: string, to: string) =>
+    sendJson<Handoff>("POST", `${GATEWAY_API}/sessions/${encode(session)}/handoff`, { to, surface: "web" }),
   cancelHandoff: (id: string) => sendJson<Handoff>("DELETE", `${GATEWAY_API}/handoffs/${encode(id)}`),
   /** The hand-off after each of its steps, until it is over. */
   async *streamHandoff(id: string, signal: AbortSignal): AsyncGenerator<Handoff> {
-    for await (const frame of streamFrames(`${GATEWAY_API}/handoffs/${encode(id)}/events`, { signal })) yield JSON.parse(frame.data) as Handoff;
+    for await (const frame of streamFrames(`${GATEWAY_API}/handoffs/${encode(id)}/events`, { signal }))
+      yield JSON.parse(frame.data) as Handoff;
   },
 
   listRooms: async (signal?: AbortSignal) => (await getJson<{ rooms: string[] }>(ROOMS_API, signal)).rooms,
   postMessage: (room: string, text: string, thread: string | null, sender: string) =>
-    sendJson<RoomMessage>("POST", `${ROOMS_API}/${encode(room)}/messages`, { text, thread, ...(sender ? { sender, name: sender } : {}) }),
+    sendJson<RoomMessage>("POST", `${ROOMS_API}/${encode(room)}/messages`, {
+      text,
+      thread,
+      ...(sender ? { sender, name: sender } : {}),
+    }),
   pressButton: (room: string, n: number, value: string, sender: string) =>
-    sendJson<RoomMessage>("POST", `${ROOMS_API}/${encode(room)}/messages/${n}/press`, { value, ...(sender ? { sender, name: sender } : {}) }),
+    sendJson<RoomMessage>("POST", `${ROOMS_API}/${encode(room)}/messages/${n}/press`, {
+      value,
+      ...(sender ? { sender, name: sender } : {}),
+    }),
   /** The messages of a room, stored and new; an edited one is sent again under its number. */
   async *streamMessages(room: string, after: number, signal: AbortSignal): AsyncGenerator<RoomMessage> {
-    for await (const frame of streamFrames(`${ROOMS_API}/${encode(room)}/events?after=${after}`, { signal })) yield JSON.parse(frame.data) as RoomMessage;
+    for await (const frame of streamFrames(`${ROOMS_API}/${encode(room)}/events?after=${after}`, { signal }))
+      yield JSON.parse(frame.data) as RoomMessage;
   },
 };

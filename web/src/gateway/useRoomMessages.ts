@@ -18,7 +18,11 @@ export function useRoomMessages(room: string): { messages: RoomMessage[]; error:
       let last = 0;
       while (!controller.signal.aborted) {
         try {
-          for await (const message of gatewayApi.streamMessages(room, Math.max(0, last - REREAD_MESSAGES), controller.signal)) {
+          for await (const message of gatewayApi.streamMessages(
+            room,
+            Math.max(0, last - REREAD_MESSAGES),
+            controller.signal,
+          )) {
             byNumber.set(message.n, message);
             last = Math.max(last, message.n);
             setMessages([...byNumber.values()].sort((a, b) => a.n - b.n));

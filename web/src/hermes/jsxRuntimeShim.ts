@@ -7,6 +7,10 @@ export { Fragment };
 export function jsx(type: unknown, { children, ...props }: Props, key?: string) {
   const propsWithKey = key === undefined ? props : { ...props, key };
   const childList = children === undefined ? [] : Array.isArray(children) ? children : [children];
-  return (React.createElement as (type: unknown, props: unknown, ...children: unknown[]) => unknown)(type, propsWithKey, ...childList);
+  return (React.createElement as (type: unknown, props: unknown, ...children: unknown[]) => unknown)(
+    type,
+    propsWithKey,
+    ...childList,
+  );
 }
 export const jsxs = jsx;

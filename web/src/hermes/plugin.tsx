@@ -4,6 +4,7 @@ import { AchievementsPanel } from "@/achievements/AchievementsPanel";
 import type { AchievementsHost } from "@/achievements/types";
 import "@/hermes/hostTheme.css";
 import "@/achievements/achievements.css";
+import "@/achievements/badges.css";
 
 interface Sdk {
   fetchJSON(path: string, init?: RequestInit): Promise<unknown>;
@@ -28,7 +29,11 @@ function HermesAchievements({ host }: { host: AchievementsHost }) {
   const box = useRef<HTMLDivElement>(null);
   const [isDark, setIsDark] = useState(true);
   useEffect(() => setIsDark(isLight(getComputedStyle(box.current!).color)), []);
-  return <div className="sojourn-achievements" ref={box} data-theme={isDark ? "dark" : "light"}><AchievementsPanel host={host} /></div>;
+  return (
+    <div className="sojourn-achievements" ref={box} data-theme={isDark ? "dark" : "light"}>
+      <AchievementsPanel host={host} />
+    </div>
+  );
 }
 
 function isLight(colour: string): boolean {

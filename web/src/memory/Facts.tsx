@@ -2,7 +2,8 @@ import { useCallback, useEffect, useState } from "react";
 import { getJson, isAbortError, sendJson } from "@/api/http";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { Icon } from "@/components/Icon";
-import { formatDateTime, useI18n } from "@/i18n";
+import { formatDateTime } from "@/i18n";
+import { useMessages } from "@/memory/messages";
 
 interface Fact {
   id: string;
@@ -17,12 +18,18 @@ const FACTS_API = "/api/plugins/memory/facts";
 
 /** The facts a person asked to be remembered: add, edit, delete. */
 export function Facts() {
-  const { t, language } = useI18n();
+  const { t, language } = useMessages();
   const [facts, setFacts] = useState<Fact[] | null>(null);
   const [newFact, setNewFact] = useState("");
   const [editing, setEditing] = useState<{ id: string; text: string } | null>(null);
   const [error, setError] = useState<unknown>(null);
-  const load = useCallback((signal?: AbortSignal) => getJson<Fact[]>(FACTS_API, signal).then(setFacts, (problem: unknown) => { if (!isAbortError(problem)) setError(problem); }), []);
+  const load = useCallback(
+    (signal?: AbortSignal) =>
+      getJson<Fact[]>(FACTS_API, signal).then(setFacts, (problem: unknown) => {
+        if (!isAbortError(problem)) setError(problem);
+      }),
+    [],
+  );
   useEffect(() => {
     const controller = new AbortController();
     void load(controller.signal);
@@ -30,15 +37,35 @@ export function Facts() {
   }, [load]);
   const save = (work: Promise<unknown>) => {
     setError(null);
-    work.then(() => { setEditing(null); return load(); }, setError);
+    work.then(() => {
+      setEditing(null);
+      return load();
+    }, setError);
   };
   return (
     <section className="card">
       <h2>{t("memory.facts")}</h2>
       <p className="dim">{t("memory.facts.about")}</p>
-      <form className="row" onSubmit={(event) => { event.preventDefault(); if (newFact.trim()) { save(sendJson("POST", FACTS_API, { text: newFact })); setNewFact(""); } }}>
-        <input className="grow" placeholder={t("memory.new")} aria-label={t("memory.new")} value={newFact} onChange={(event) => setNewFact(event.target.value)} />
-        <button className="button primary" disabled={!newFact.trim()}><Icon name="plus" size={16} /> {t("memory.add")}</button>
+      <form
+        className="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (newFact.trim()) {
+            save(sendJson("POST", FACTS_API, { text: newFact }));
+            setNewFact("");
+          }
+        }}
+      >
+        <input
+          className="grow"
+          placeholder={t("memory.new")}
+          aria-label={t("memory.new")}
+          value={newFact}
+          onChange={(event) => setNewFact(event.target.value)}
+        />
+        <button className="button primary" disabled={!newFact.trim()}>
+          <Icon name="plus" size={16} /> {t("memory.add")}
+        </button>
       </form>
       <ErrorMessage error={error} />
       {facts?.length === 0 && <p className="empty-state">{t("memory.none")}</p>}
@@ -46,16 +73,42 @@ export function Facts() {
         {facts?.map((fact) => (
           <li key={fact.id} className="row">
             {editing?.id === fact.id ? (
-              <form className="row grow" onSubmit={(event) => { event.preventDefault(); save(sendJson("PATCH", `${FACTS_API}/${fact.id}`, { text: editing.text, revision: fact.revision })); }}>
-                <input autoFocus className="grow" aria-label={t("memory.edit")} value={editing.text} onChange={(event) => setEditing({ id: fact.id, text: event.target.value })} />
+              <form
+                className="row grow"
+                onSubmit={(event) => {
+                  event.preventDefault();
+                  save(sendJson("PATCH", `${FACTS_API}/${fact.id}`, { text: editing.text, revision: fact.revision }));
+                }}
+              >
+                <input
+                  autoFocus
+                  className="grow"
+                  aria-label={t("memory.edit")}
+                  value={editing.text}
+                  onChange={(event) => setEditing({ id: fact.id, text: event.target.value })}
+                />
                 <button className="button primary">{t("action.save")}</button>
               </form>
             ) : (
-              <span className="grow">{fact.text} {fact.why && <span className="dim">· {fact.why}</span>}</span>
+              <span className="grow">
+                {fact.text} {fact.why && <span className="dim">· {fact.why}</span>}
+              </span>
             )}
             <span className="dim">{formatDateTime(fact.updated_at, language)}</span>
-            <button className="ghost" aria-label={t("memory.edit")} onClick={() => setEditing({ id: fact.id, text: fact.text })}><Icon name="pencil" size={16} /></button>
-            <button className="ghost" aria-label={t("memory.delete")} onClick={() => save(sendJson("DELETE", `${FACTS_API}/${fact.id}`))}><Icon name="trash" size={16} /></button>
+            <button
+              className="ghost"
+              aria-label={t("memory.edit")}
+              onClick={() => setEditing({ id: fact.id, text: fact.text })}
+            >
+              <Icon name="pencil" size={16} />
+            </button>
+            <button
+              className="ghost"
+              aria-label={t("memory.delete")}
+              onClick={() => save(sendJson("DELETE", `${FACTS_API}/${fact.id}`))}
+            >
+              <Icon name="trash" size={16} />
+            </button>
           </li>
         ))}
       </ul>

@@ -58,7 +58,9 @@ export class PluginBridge {
     this.port.onmessage = (message) => this.receive(message.data as unknown);
     const { name, label, version, needs } = this.plugin;
     const plugin = { name, label, version, needs: needs.map((need) => need.name) };
-    this.frame.contentWindow!.postMessage({ sojourn: "welcome", ...this.getEnvironment(), plugin }, "*", [channel.port2]);
+    this.frame.contentWindow!.postMessage({ sojourn: "welcome", ...this.getEnvironment(), plugin }, "*", [
+      channel.port2,
+    ]);
     this.listeners.ready();
   };
 
@@ -66,7 +68,8 @@ export class PluginBridge {
     if (this.isFlood() || typeof data !== "object" || data === null) return;
     if ("pong" in data) this.listeners.alive();
     else if ("stumbled" in data) this.listeners.failed(String(data.stumbled).slice(0, 300));
-    else if ("key" in data) window.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true })); // the palette
+    else if ("key" in data)
+      window.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true })); // the palette
     else if ("ask" in data) void this.answerRequest(data as PluginRequest);
   }
 
@@ -74,7 +77,10 @@ export class PluginBridge {
     try {
       this.send({ id, value: await this.perform(ask, given ?? {}) });
     } catch (error) {
-      const known = error instanceof ApiError ? { code: error.code, hint: error.hint, status: error.status } : { code: "failed", hint: "", status: 0 };
+      const known =
+        error instanceof ApiError
+          ? { code: error.code, hint: error.hint, status: error.status }
+          : { code: "failed", hint: "", status: 0 };
       this.send({ id, failed: { message: error instanceof Error ? error.message : String(error), ...known } });
     }
   }
@@ -93,9 +99,13 @@ export class PluginBridge {
     const base = `/api/plugins/${this.plugin.name}/`;
     const url = new URL(String(given["path"]).replace(/^\/+/, ""), location.origin + base);
     const method = String(given["method"] ?? "GET").toUpperCase();
-    if (url.origin !== location.origin || !url.pathname.startsWith(base)) throw new RefusedError("A plugin can only call its own API.");
+    if (url.origin !== location.origin || !url.pathname.startsWith(base))
+      throw new RefusedError("A plugin can only call its own API.");
     if (!ALLOWED_METHODS.includes(method)) throw new RefusedError(`Plugins cannot send ${method} requests.`);
-    const body = given["json"] === undefined ? {} : { body: JSON.stringify(given["json"]), headers: { "Content-Type": "application/json" } };
+    const body =
+      given["json"] === undefined
+        ? {}
+        : { body: JSON.stringify(given["json"]), headers: { "Content-Type": "application/json" } };
     const response = await request(url.pathname + url.search, { method, ...body });
     const text = await response.text();
     return response.headers.get("Content-Type")?.includes("json") && text ? JSON.parse(text) : text;
@@ -115,13 +125,17 @@ export class PluginBridge {
   }
 
   private openPage(path: string): void {
-    if (!/^\/(?!\/)/.test(path)) throw new RefusedError("A plugin can only open pages of Sojourn.", "Start the path with a slash.");
+    if (!/^\/(?!\/)/.test(path))
+      throw new RefusedError("A plugin can only open pages of Sojourn.", "Start the path with a slash.");
     navigate(path);
   }
 
   private requireNeed(need: string): void {
     if (!this.plugin.needs.some(({ name }) => name === need)) {
-      throw new RefusedError(`This plugin has not declared the need ${need}.`, `Add "${need}" to \`needs\` in its manifest.`);
+      throw new RefusedError(
+        `This plugin has not declared the need ${need}.`,
+        `Add "${need}" to \`needs\` in its manifest.`,
+      );
     }
   }
 

@@ -1,7 +1,8 @@
 import { useEffect, useMemo, useRef, useState } from "react";
-import { useI18n } from "@/i18n";
+import { useMessages } from "@/plugins/messages";
 import { PluginBridge } from "@/plugins/PluginBridge";
 import type { PluginPage } from "@/plugins/pluginList";
+import css from "./plugins.module.css";
 
 const PING_MS = 4000; // between two checks that the frame still responds
 type FrameState = "loading" | "ready" | "silent" | "flooding";
@@ -9,7 +10,7 @@ const getCurrentTheme = () => document.documentElement.dataset["theme"] ?? "ligh
 
 /** A plugin's page in a sandboxed frame with an opaque origin, and a notice when it fails, hangs or floods the bridge. */
 export function PluginFrame({ plugin }: { plugin: PluginPage }) {
-  const { t, language } = useI18n();
+  const { t, language } = useMessages();
   const frame = useRef<HTMLIFrameElement>(null);
   const bridge = useRef<PluginBridge | null>(null);
   const currentLanguage = useRef(language);
@@ -22,9 +23,13 @@ export function PluginFrame({ plugin }: { plugin: PluginPage }) {
 
   useEffect(() => {
     let lastAliveAt = performance.now();
-    const markAlive = () => { lastAliveAt = performance.now(); setState("ready"); };
+    const markAlive = () => {
+      lastAliveAt = performance.now();
+      setState("ready");
+    };
     const connected = new PluginBridge(
-      frame.current!, plugin,
+      frame.current!,
+      plugin,
       { ready: markAlive, alive: markAlive, failed: setFailure, toast: setToast, flooding: () => setState("flooding") },
       () => ({ theme: getCurrentTheme(), language: currentLanguage.current }),
     );
@@ -54,17 +59,39 @@ export function PluginFrame({ plugin }: { plugin: PluginPage }) {
     setFailure("");
     setAttempt((n) => n + 1);
   };
-  const problem = state === "silent" ? t("plugins.unresponsive") : state === "flooding" ? t("plugins.flooding") : failure && t("plugins.failed", { why: failure });
+  const problem =
+    state === "silent"
+      ? t("plugins.unresponsive")
+      : state === "flooding"
+        ? t("plugins.flooding")
+        : failure && t("plugins.failed", { why: failure });
   return (
-    <div className="plugin-page" aria-busy={state === "loading"}>
+    <div className={css.pluginPage} aria-busy={state === "loading"}>
       {problem && (
         <div className="card problem" role="alert">
-          <p><strong>{plugin.label}</strong>: {problem}</p>
-          <button className="button" onClick={reload}>{t("plugins.reload")}</button>
+          <p>
+            <strong>{plugin.label}</strong>: {problem}
+          </p>
+          <button className="button" onClick={reload}>
+            {t("plugins.reload")}
+          </button>
         </div>
       )}
-      {state !== "flooding" && <iframe key={attempt} ref={frame} className="plugin-frame" title={plugin.label} src={url} sandbox="allow-scripts" allow="" referrerPolicy="no-referrer" />}
-      <div className="toast" role="status" data-shown={toast !== ""}>{toast}</div>
+      {state !== "flooding" && (
+        <iframe
+          key={attempt}
+          ref={frame}
+          className={css.pluginFrame}
+          title={plugin.label}
+          src={url}
+          sandbox="allow-scripts"
+          allow=""
+          referrerPolicy="no-referrer"
+        />
+      )}
+      <div className={css.toast} role="status" data-shown={toast !== ""}>
+        {toast}
+      </div>
     </div>
   );
 }

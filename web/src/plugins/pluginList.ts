@@ -42,13 +42,20 @@ export function usePluginList(): PluginList {
   useEffect(() => {
     const controller = new AbortController();
     getJson<PluginPage[]>(PLUGINS_API, controller.signal).then(
-      (listed) => { setPages(listed); setError(null); },
-      (problem: unknown) => { if (!isAbortError(problem)) setError(problem); },
+      (listed) => {
+        setPages(listed);
+        setError(null);
+      },
+      (problem: unknown) => {
+        if (!isAbortError(problem)) setError(problem);
+      },
     );
     return () => controller.abort();
   }, [refreshes]);
   useEffect(() => {
-    const handleVisible = () => { if (!document.hidden) refresh(); };
+    const handleVisible = () => {
+      if (!document.hidden) refresh();
+    };
     document.addEventListener("visibilitychange", handleVisible);
     return () => document.removeEventListener("visibilitychange", handleVisible);
   }, [refresh]);

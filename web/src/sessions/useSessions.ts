@@ -13,7 +13,16 @@ export interface SessionFilter {
   archived: "" | "no" | "yes" | "any"; // "": the list leaves them out, a search finds them
 }
 
-export const NO_FILTER: SessionFilter = { text: "", source: "", model: "", tag: "", tool: "", since: "", until: "", archived: "" };
+export const NO_FILTER: SessionFilter = {
+  text: "",
+  source: "",
+  model: "",
+  tag: "",
+  tool: "",
+  since: "",
+  until: "",
+  archived: "",
+};
 const PAGE_SIZE = 100;
 const MAX_CACHED_PAGES = 60; // older pages are dropped and fetched again
 
@@ -26,7 +35,14 @@ interface SessionPages {
 }
 
 export function buildQuery(filter: SessionFilter, extra: Record<string, string>): string {
-  const fields: Array<[string, string]> = [["source", filter.source], ["model", filter.model], ["tag", filter.tag], ["since", filter.since], ["until", filter.until], ["archived", filter.archived]];
+  const fields: Array<[string, string]> = [
+    ["source", filter.source],
+    ["model", filter.model],
+    ["tag", filter.tag],
+    ["since", filter.since],
+    ["until", filter.until],
+    ["archived", filter.archived],
+  ];
   return new URLSearchParams([...fields, ...Object.entries(extra)].filter(([, value]) => value)).toString();
 }
 
@@ -53,7 +69,10 @@ export function useSessions(filter: SessionFilter): SessionPages {
       isLoading = true;
       try {
         for (let page = findMissingPage(); page !== null && !controller.signal.aborted; page = findMissingPage()) {
-          const response = await getJson<{ sessions: Session[]; total: number }>(`/api/sessions?${key}&limit=${PAGE_SIZE}&skip=${page * PAGE_SIZE}&count=true`, controller.signal);
+          const response = await getJson<{ sessions: Session[]; total: number }>(
+            `/api/sessions?${key}&limit=${PAGE_SIZE}&skip=${page * PAGE_SIZE}&count=true`,
+            controller.signal,
+          );
           cache.delete(page);
           cache.set(page, response.sessions);
           for (const old of [...cache.keys()].slice(0, Math.max(0, cache.size - MAX_CACHED_PAGES))) cache.delete(old);
@@ -75,10 +94,15 @@ export function useSessions(filter: SessionFilter): SessionPages {
     Object.assign(visible.current, { first, last });
     visible.current.load();
   }, []);
-  const getSession = useCallback((index: number) => pages.get(Math.floor(index / PAGE_SIZE))?.[index % PAGE_SIZE], [pages]);
+  const getSession = useCallback(
+    (index: number) => pages.get(Math.floor(index / PAGE_SIZE))?.[index % PAGE_SIZE],
+    [pages],
+  );
   const replace = useCallback((session: Session | null, id: string) => {
     if (!session) return setReloads((n) => n + 1);
-    setPages((old) => new Map([...old].map(([page, rows]) => [page, rows.map((row) => (row.id === id ? session : row))])));
+    setPages(
+      (old) => new Map([...old].map(([page, rows]) => [page, rows.map((row) => (row.id === id ? session : row))])),
+    );
   }, []);
   return { total, getSession, loadRange, error, replace };
 }

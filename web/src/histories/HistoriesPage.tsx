@@ -1,0 +1,169 @@
+import { useEffect, useState } from "react";
+import { getJson, isAbortError, sendJson } from "@/api/http";
+import type { FoundHistory } from "@/api/types";
+import { ErrorMessage } from "@/components/ErrorMessage";
+import { useMessages } from "@/histories/messages";
+import { formatNumber } from "@/i18n";
+import { followLink } from "@/router";
+
+interface ImportState {
+  running: boolean;
+  source: string;
+  home: string;
+  done: number;
+  of: number;
+  error: string;
+  hint: string;
+  report: {
+    found: number;
+    imported: number;
+    updated: number;
+    unchanged: number;
+    new_messages: number;
+    skipped: Array<[string, string]>;
+  } | null;
+}
+
+const IMPORT_API = "/api/plugins/dashboard/import";
+
+/** The histories of other programs on this machine, and their import. */
+export default function Import() {
+  const { t, language } = useMessages();
+  const [histories, setHistories] = useState<FoundHistory[] | null>(null);
+  const [state, setState] = useState<ImportState | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  useEffect(() => {
+    const controller = new AbortController();
+    const reportFailure = (problem: unknown) => {
+      if (!isAbortError(problem)) setError(problem);
+    };
+    getJson<FoundHistory[]>("/api/sources", controller.signal).then(setHistories, reportFailure);
+    getJson<ImportState>(IMPORT_API, controller.signal).then(setState, reportFailure);
+    return () => controller.abort();
+  }, []);
+  useEffect(() => {
+    if (!state?.running) return;
+    const timer = setTimeout(() => getJson<ImportState>(IMPORT_API).then(setState, setError), 500);
+    return () => clearTimeout(timer);
+  }, [state]);
+  const startImport = (history: FoundHistory) => {
+    setError(null);
+    sendJson<ImportState>("POST", IMPORT_API, { source: history.source, home: history.home }).then(setState, setError);
+  };
+  return (
+    <div className="page">
+      <header className="page-header">
+        <h1>{t("nav.import")}</h1>
+      </header>
+      <p className="dim">{t("import.about")}</p>
+      <ErrorMessage error={error} />
+      {state && (state.running || state.report || state.error) && <ImportProgress state={state} />}
+      {histories === null && (
+        <p role="status" className="dim">
+          {t("welcome.looking")}
+        </p>
+      )}
+      {histories?.length === 0 && (
+        <div className="empty-state">
+          <p>{t("import.none")}</p>
+          <p>
+            {t("import.where")} <code>sojourn import PATH</code>
+          </p>
+        </div>
+      )}
+      <ul className="history-list">
+        {histories?.map((history) => (
+          <li key={`${history.source}:${history.home}`} className="card row">
+            <div className="grow">
+              <h2>
+                {history.source} {history.version && <span className="pill">{history.version}</span>}
+              </h2>
+              <p className="dim mono">{history.home}</p>
+              {history.problem ? (
+                <p className="problem-text">{history.problem}</p>
+              ) : (
+                <p>
+                  {t("import.sessions", {
+                    n: formatNumber(history.sessions, language),
+                    mb: (history.bytes / 1e6).toFixed(1),
+                  })}
+                </p>
+              )}
+            </div>
+            <button
+              className="button primary"
+              disabled={Boolean(history.problem) || state?.running}
+              onClick={() => startImport(history)}
+            >
+              {t("import.start")}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function ImportProgress({ state }: { state: ImportState }) {
+  const { t, language } = useMessages();
+  const percent = state.of ? Math.floor((state.done / state.of) * 100) : 0;
+  const { report } = state;
+  return (
+    <div className={state.error ? "card problem" : "card"} role="status">
+      <h2>
+        {state.running
+          ? t("import.running", { source: state.source })
+          : state.error
+            ? t("import.failed")
+            : t("import.done", { source: state.source })}
+      </h2>
+      {state.running && (
+        <p>
+          {t("import.progress", { done: formatNumber(state.done, language), of: formatNumber(state.of, language) })}
+        </p>
+      )}
+      {state.running && (
+        <div
+          className="progress-bar"
+          role="progressbar"
+          aria-label={t("nav.import")}
+          aria-valuemin={0}
+          aria-valuemax={100}
+          aria-valuenow={percent}
+        >
+          <span style={{ width: `${percent}%` }} />
+        </div>
+      )}
+      {state.error && (
+        <p>
+          {state.error} <span className="dim">{state.hint}</span>
+        </p>
+      )}
+      {report && (
+        <p>
+          {t("import.report", {
+            found: formatNumber(report.found, language),
+            imported: formatNumber(report.imported, language),
+            unchanged: formatNumber(report.unchanged + report.updated, language),
+            skipped: formatNumber(report.skipped.length, language),
+          })}{" "}
+          <a href="/sessions" onClick={followLink}>
+            {t("nav.sessions")}
+          </a>
+        </p>
+      )}
+      {report && report.skipped.length > 0 && (
+        <details>
+          <summary>{t("import.skipped")}</summary>
+          <ul>
+            {report.skipped.slice(0, 100).map(([id, why]) => (
+              <li key={id}>
+                <code>{id}</code> {why}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,18 @@
+import { Facts } from "@/memory/Facts";
+import { useMessages } from "@/memory/messages";
+import { RecallReasons } from "@/memory/RecallReasons";
+import { Skills } from "@/memory/Skills";
+
+export default function Memory() {
+  const { t } = useMessages();
+  return (
+    <div className="page">
+      <header className="page-header">
+        <h1>{t("nav.memory")}</h1>
+      </header>
+      <Facts />
+      <RecallReasons />
+      <Skills />
+    </div>
+  );
+}
