@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from sojourn.platforms.weixin import plugin as weixin
     from sojourn.platforms.whatsapp import plugin as whatsapp
     from sojourn.platforms.xmpp import plugin as xmpp
+    from sojourn.platforms.yuanbao import plugin as yuanbao
     from sojourn.runtimes.acp import plugin as acp
     from sojourn.runtimes.echo import plugin as echo
     from sojourn.runtimes.hermes import plugin as hermes_runtime
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
         wecom,
         qqbot,
         weixin,
+        yuanbao,
         gateway,
         http_,
         dashboard,
@@ -178,6 +180,7 @@ BUILT_INS = (
     BuiltIn(name="wecom", plugin=Lazy("sojourn.platforms.wecom:plugin"), offers=("platforms",), extra="wecom"),
     BuiltIn(name="qqbot", plugin=Lazy("sojourn.platforms.qqbot:plugin"), offers=("platforms",), extra="qqbot"),
     BuiltIn(name="weixin", plugin=Lazy("sojourn.platforms.weixin:plugin"), offers=("platforms",), extra="weixin"),
+    BuiltIn(name="yuanbao", plugin=Lazy("sojourn.platforms.yuanbao:plugin"), offers=("platforms",), extra="yuanbao"),
     BuiltIn(
         name="gateway",
         plugin=Lazy("sojourn.gateway.plugin:plugin"),

@@ -6,15 +6,16 @@ A credential is sent only where one is given, and then to the hosts named for it
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 
 import httpx2
 
-from sojourn.core.errors import PlatformDown, SendRefused
+from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
 from sojourn.ports.platform import File
 
 _MAX_FILE_BYTES = 50 * 1024 * 1024
 _MAX_REDIRECTS = 3  # hops
+_SIGNATURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"%PDF": "application/pdf"}
 _UNKNOWN_TYPE = "application/octet-stream"
 
 
@@ -49,7 +50,7 @@ class VendorDownloads:
     async def fetch(self, url: str, *, name: str = "", media_type: str = "") -> File:
         """Downloads a file. SendRefused if the address is another's, or the file is too large."""
         data, served_type = await self.fetch_bytes(url)
-        guessed = mimetypes.guess_type(name)[0]
+        guessed = guess_media_type(data) or mimetypes.guess_type(name)[0]
         return File(name=name or "file", media_type=media_type or guessed or served_type, data=data)
 
     async def fetch_bytes(self, url: str) -> tuple[bytes, str]:
@@ -96,6 +97,22 @@ class VendorDownloads:
     async def close(self) -> None:
         if self._client is not None:
             await self._client.aclose()
+
+
+def guess_media_type(data: bytes) -> str:
+    """The media type by the first bytes, where a network names none or a wrong one; empty if they say nothing."""
+    return next((kind for signature, kind in _SIGNATURES.items() if data.startswith(signature)), "")
+
+
+async def collect_files(fetches: Iterable[Awaitable[File | None]]) -> tuple[tuple[File, ...], list[str]]:
+    """The files of a message, fetched one after the other, and a line for each that could not be downloaded."""
+    files, problems = list[File](), list[str]()
+    for fetch in fetches:
+        try:
+            files += [file] if (file := await fetch) is not None else []
+        except (SendRefused, PlatformDown, KeyRefused) as error:
+            problems.append(f"[A file could not be downloaded: {error}]")
+    return tuple(files), problems
 
 
 def _build_origin(address: httpx2.URL) -> tuple[str, str, int | None]:

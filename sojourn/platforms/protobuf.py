@@ -2,13 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 Field = tuple[int, int | bytes]  # number, and value: a varint, or the bytes of text, bytes or a message
 
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5  # wire types
 _MAX_VARINT_BYTES = 10
 _UINT64 = 1 << 64  # values
+_INT64_SIGN = 1 << 63  # the bit that makes a number negative
+
+
+class MessageFields:
+    """The fields of a message by number; what is missing or of another type is empty. ValueError."""
+
+    def __init__(self, data: bytes) -> None:
+        self._fields = read_fields(data)
+
+    def get_number(self, number: int) -> int:
+        """The last value of a field, as a signed number."""
+        found = [value for one, value in self._fields if one == number and isinstance(value, int)]
+        return (found[-1] - (found[-1] & _INT64_SIGN) * 2) if found else 0
+
+    def get_bytes(self, number: int) -> bytes:
+        return next(reversed(self.list_bytes(number)), b"")
+
+    def get_text(self, number: int) -> str:
+        return self.get_bytes(number).decode(errors="replace")
+
+    def list_bytes(self, number: int) -> list[bytes]:
+        return [value for one, value in self._fields if one == number and isinstance(value, bytes)]
+
+    def list_messages(self, number: int) -> list[MessageFields]:
+        return [MessageFields(value) for value in self.list_bytes(number)]
+
+
+def encode_values(values: Mapping[int, str | int | bytes | Sequence[bytes]]) -> bytes:
+    """Encodes a message; what is empty is left out, as Protocol Buffers 3 does. A list is a repeated field."""
+    fields = list[Field]()
+    for number, value in sorted(values.items()):
+        if isinstance(value, str | int | bytes):
+            fields += [(number, value.encode() if isinstance(value, str) else value)] if value else []
+        else:
+            fields += [(number, one) for one in value]
+    return write_fields(fields)
 
 
 def write_fields(fields: Iterable[Field]) -> bytes:

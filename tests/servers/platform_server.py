@@ -1,14 +1,15 @@
 """The base of the test servers of Discord, Slack and Telegram: a web server with configurable faults."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from aiohttp import web
 
 from sojourn.core.errors import Refusal
 from sojourn.ports.platform import PlatformAdapter
-from sojourn.testing.platform_harness import InboundListener, PlatformHarness
+from sojourn.testing.platform_harness import InboundListener, PlatformHarness, PostedMessage
 from tests.servers.aiohttp_server import serving
 
 
@@ -53,6 +54,15 @@ class WiredHarness(Generic[W]):
         self.server.dead = True
 
     async def close(self) -> None: ...
+
+
+def join_captions(posts: Sequence[PostedMessage]) -> list[PostedMessage]:
+    """Joins a caption and its file where they are two messages: people see them one below the other."""
+    shown = list[PostedMessage]()
+    for one in posts:
+        is_captioned = one.files and shown and not shown[-1].files
+        shown.append(replace(one, text=shown.pop().text) if is_captioned else one)
+    return shown
 
 
 @asynccontextmanager

@@ -21,7 +21,7 @@ from sojourn.ports.platform import File
 from sojourn.testing.platform_harness import PostedMessage
 from tests.servers.adapter_context import AdapterKit, With
 from tests.servers.aiohttp_server import Signal, hang_up
-from tests.servers.platform_server import WiredHarness, wired
+from tests.servers.platform_server import WiredHarness, join_captions, wired
 
 TOKEN, ACCOUNT = "t0ken-27182818", "bot1@im.bot"
 ANN, BEN = Sender(id="ann@im.wechat"), Sender(id="ben@im.wechat")
@@ -248,13 +248,7 @@ class WeixinHarness(WiredHarness[WeixinServer]):
         return str(message["message_id"])
 
     async def read_messages(self, place: Place) -> list[PostedMessage]:
-        """A caption and its file are one message to people, who see them one below the other."""
-        shown = list[PostedMessage]()
-        for one in self.server.posts.get(place.chat, []):
-            if one.files and shown and not shown[-1].files:
-                one = PostedMessage(id=one.id, text=shown.pop().text, by=one.by, files=one.files)
-            shown.append(one)
-        return shown
+        return join_captions(self.server.posts.get(place.chat, []))
 
 
 @asynccontextmanager

@@ -20,7 +20,7 @@ from websockets.exceptions import ConnectionClosed
 from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore
-from sojourn.platforms.downloads import VendorDownloads
+from sojourn.platforms.downloads import VendorDownloads, collect_files
 from sojourn.platforms.json_socket import JsonSocket, open_socket
 from sojourn.platforms.json_values import read_object, read_text
 from sojourn.platforms.qqbot import NAME, SECRET_VARIABLE, QqbotSettings
@@ -147,24 +147,17 @@ class Qqbot:
         inbound = to_inbound(event, data)
         if inbound is None:
             return None
-        files, problems = await self._fetch_files(data)
+        links = read_files(data)[:_MAX_FILES]
+        files, problems = await collect_files(
+            self._downloads.fetch(one.url, name=one.name, media_type=one.media_type) for one in links
+        )
         text = "\n".join(filter(None, (inbound.text, *problems)))
         if not text and not files:
             return None
         seconds = _PRIVATE_SECONDS if inbound.place.kind == "dm" else _GROUP_SECONDS
         began = inbound.at if 0 < inbound.at < time.time() else time.time()
         await self._tickets.save(inbound.place, inbound.id, expires_at=began + seconds, max_uses=_ANSWERS)
-        return replace(inbound, text=text, files=tuple(files))
-
-    async def _fetch_files(self, data: Mapping[str, Any]) -> tuple[list[File], list[str]]:
-        """The files of a message, and a line for each that could not be downloaded."""
-        files, problems = list[File](), list[str]()
-        for one in read_files(data)[:_MAX_FILES]:
-            try:
-                files.append(await self._downloads.fetch(one.url, name=one.name, media_type=one.media_type))
-            except (SendRefused, PlatformDown) as error:
-                problems.append(f"[A file could not be downloaded: {error}]")
-        return files, problems
+        return replace(inbound, text=text, files=files)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         return await self._post(place, self._build_body(place, text, plain=plain))

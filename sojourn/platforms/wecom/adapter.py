@@ -17,18 +17,19 @@ from typing import Any
 
 from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
 from sojourn.core.places import Place, build_session_key
-from sojourn.platforms.downloads import VendorDownloads
+from sojourn.platforms.downloads import VendorDownloads, collect_files, guess_media_type
 from sojourn.platforms.json_values import read_object, read_text
+from sojourn.platforms.newest_values import NewestValues
 from sojourn.platforms.refusals import check_length
 from sojourn.platforms.wecom import NAME, WecomSettings
 from sojourn.platforms.wecom.connection import WecomConnection
 from sojourn.platforms.wecom.messages import (
     CARD_PREFIX,
+    MediaLink,
     build_card,
     build_settled_card,
     decrypt_file,
     escape_markdown,
-    guess_media_type,
     hide_mentions,
     parse_chat,
     read_media,
@@ -39,6 +40,7 @@ from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 
 _MEDIA_HOSTS = ("work.weixin.qq.com", "weixin.qq.com", "qpic.cn", "myqcloud.com")
+_UNKNOWN_TYPE = "application/octet-stream"
 _STREAM_PREFIX = "stream/"
 _MORE = "…"  # ends a text that is still growing
 _STREAM_SECONDS = 300.0  # WeCom ends a stream after six to ten minutes
@@ -47,7 +49,6 @@ _PRESS_SECONDS = 4.5  # WeCom lets a card be replaced within 5 seconds after a p
 _CHUNK_BYTES = 512 * 1024
 _MAX_CHUNKS = 100  # of one file
 _MAX_FILES = 20  # of one message
-_MAX_KEPT = 500  # tickets, streams and presses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +76,10 @@ class Wecom:
         self._downloads = VendorDownloads("WeCom", _MEDIA_HOSTS, origin=origin)
         self._connection: WecomConnection | None = None
         self._open_lock = asyncio.Lock()
-        self._tickets: dict[str, ReplyContext] = {}  # of the newest message in each place
-        self._streams: dict[str, ReplyContext] = {}  # by the id of the stream
+        self._tickets = NewestValues[ReplyContext]()  # of the newest message in each place
+        self._streams = NewestValues[ReplyContext]()  # by the id of the stream
         self._edited_at: dict[str, float] = {}  # streams
-        self._presses: dict[str, ReplyContext] = {}  # by the id of the card's task
+        self._presses = NewestValues[ReplyContext]()  # by the id of the card's task
 
     async def _connect(self) -> WecomConnection:
         """The open connection; a new one if there is none."""
@@ -92,7 +93,7 @@ class Wecom:
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         connection = await self._connect()
         try:
-            while (frame := await connection.callbacks.get()) is not None:
+            while (frame := await connection.pushes.get()) is not None:
                 if (inbound := await self._to_inbound(connection, frame)) is not None:
                     yield inbound
         finally:
@@ -106,30 +107,23 @@ class Wecom:
         body, request = read_object(frame, "body"), read_text(read_object(frame, "headers"), "req_id")
         context = ReplyContext(request=request, connection=connection, at=time.monotonic())
         if frame.get("cmd") == "aibot_event_callback" and (press := to_press(body)) is not None:
-            _keep(self._presses, press[1], context)
+            self._presses[press[1]] = context
             return press[0]
         inbound = to_inbound(body, self._settings.name) if frame.get("cmd") == "aibot_msg_callback" else None
         if inbound is None:
             return None
-        files, problems = await self._fetch_files(body)
+        files, problems = await collect_files(self._fetch(one) for one in read_media(body)[:_MAX_FILES])
         text = "\n".join(filter(None, (inbound.text, *problems)))
         if not text and not files:
             return None
         if request:
-            _keep(self._tickets, build_session_key(inbound.place), context)
-        return replace(inbound, text=text, files=tuple(files))
+            self._tickets[build_session_key(inbound.place)] = context
+        return replace(inbound, text=text, files=files)
 
-    async def _fetch_files(self, body: Mapping[str, Any]) -> tuple[list[File], list[str]]:
-        """The files of a message, and a line for each that could not be downloaded."""
-        files, problems = list[File](), list[str]()
-        for one in read_media(body)[:_MAX_FILES]:
-            try:
-                data, _ = await self._downloads.fetch_bytes(one.url)
-                data = decrypt_file(data, one.key) if one.key else data
-                files.append(File(name="file", media_type=guess_media_type(data), data=data))
-            except (SendRefused, PlatformDown) as error:
-                problems.append(f"[A file could not be downloaded: {error}]")
-        return files, problems
+    async def _fetch(self, link: MediaLink) -> File:
+        data, _ = await self._downloads.fetch_bytes(link.url)
+        data = decrypt_file(data, link.key) if link.key else data
+        return File(name="file", media_type=guess_media_type(data) or _UNKNOWN_TYPE, data=data)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         """Answers the newest message with a stream. It is left open if the text ends in an ellipsis, for edits."""
@@ -151,7 +145,7 @@ class Wecom:
         body = {"msgtype": "stream", "stream": stream}
         await context.connection.request("aibot_respond_msg", body, reply_to=context.request)
         if is_growing:
-            _keep(self._streams, id, context)
+            self._streams[id] = context
             self._edited_at = {one: at for one, at in self._edited_at.items() if one in self._streams}
             self._edited_at[id] = time.monotonic()
         else:
@@ -239,11 +233,3 @@ class Wecom:
 
 def _media_kind(file: File) -> str:
     return "image" if file.media_type in ("image/png", "image/jpeg") else "file"
-
-
-def _keep(kept: dict[str, ReplyContext], key: str, context: ReplyContext) -> None:
-    """Stores a context as the newest; the oldest are dropped."""
-    kept.pop(key, None)
-    kept[key] = context
-    while len(kept) > _MAX_KEPT:
-        del kept[next(iter(kept))]

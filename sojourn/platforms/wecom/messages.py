@@ -23,7 +23,6 @@ _ID = re.compile(r"[\w@.-]{1,128}")
 _MARKS = re.compile(r"([\\`*_\[\]<>()#~|])")
 _MAX_BUTTONS = 6  # of a card
 _MAX_PADDING_BYTES = 32
-_SIGNATURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"%PDF": "application/pdf"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,9 +152,3 @@ def decrypt_file(data: bytes, key: str) -> bytes:
     if not 1 <= padding <= _MAX_PADDING_BYTES or plain[-padding:] != bytes([padding]) * padding:
         raise SendRefused("The file cannot be decrypted.", kind="bad_format")
     return plain[:-padding]
-
-
-def guess_media_type(data: bytes) -> str:
-    """The media type by the first bytes: WeCom names none."""
-    found = (kind for signature, kind in _SIGNATURES.items() if data.startswith(signature))
-    return next(found, "application/octet-stream")

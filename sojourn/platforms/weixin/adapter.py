@@ -18,7 +18,9 @@ from typing import Any
 from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore
+from sojourn.platforms.downloads import collect_files
 from sojourn.platforms.json_values import read_objects, read_text
+from sojourn.platforms.newest_values import NewestValues
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.reply_tickets import ReplyTickets
 from sojourn.platforms.weixin import NAME, WeixinSettings
@@ -34,8 +36,7 @@ _MIN_POLL_SECONDS = 1.0  # for an empty answer, so that a hasty server does not 
 _TOKEN_SECONDS = 30 * 86_400.0  # Weixin refuses a context token long before; when, is not known
 _TYPING_TICKET_SECONDS = 3600.0
 _TYPING_STATUS = 1  # 2 would end it
-_MAX_FILES = 20  # of one message
-_MAX_KEPT = 500  # typing tickets and refused chats
+_MAX_ITEMS = 50  # of one message
 _WINDOW_HINT = "Weixin lets a bot write only for about a day after the person's last message: let them write first."
 
 
@@ -52,8 +53,8 @@ class Weixin:
         self._media = WeixinMedia(settings, self._api)
         self._cursors = CursorStore(app.store, NAME, self.account)
         self._tickets = ReplyTickets(app.store, NAME, self.account)
-        self._typing_tickets: dict[str, tuple[str, float]] = {}  # by person, with the time it was fetched
-        self._refused: dict[str, None] = {}  # chats whose last message Weixin refused
+        self._typing_tickets = NewestValues[tuple[str, float]]()  # by person, with the time it was fetched
+        self._refused = NewestValues[bool]()  # chats whose last message Weixin refused
 
     async def identify(self) -> BotProfile:
         """Weixin does not tell a bot its name; an empty poll shows whether the token is good."""
@@ -92,15 +93,10 @@ class Weixin:
         if token := read_text(message, "context_token"):
             await self._tickets.save(inbound.place, token, expires_at=time.time() + _TOKEN_SECONDS)
             self._refused.pop(inbound.place.chat, None)
-        files, problems = list[File](), list[str]()
-        for item in read_objects(message, "item_list")[:_MAX_FILES]:
-            try:
-                if (file := await self._media.fetch(item)) is not None:
-                    files.append(file)
-            except (SendRefused, PlatformDown) as error:
-                problems.append(f"[A file could not be downloaded: {error}]")
+        items = read_objects(message, "item_list")[:_MAX_ITEMS]
+        files, problems = await collect_files(self._media.fetch(one) for one in items)
         text = "\n".join(filter(None, (inbound.text, *problems)))
-        return replace(inbound, text=text, files=tuple(files)) if text or files else None
+        return replace(inbound, text=text, files=files) if text or files else None
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         check_length(text, self.info)
@@ -131,7 +127,7 @@ class Weixin:
         if not is_refusal(error):
             return error
         is_again = place.chat in self._refused
-        _keep(self._refused, place.chat, None)
+        self._refused[place.chat] = True
         return SendRefused(str(error), kind="forbidden" if is_again else "rate_limited", hint=_WINDOW_HINT)
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
@@ -155,7 +151,7 @@ class Weixin:
         ticket = await self._tickets.find(place)
         body = {"ilink_user_id": place.chat, "context_token": ticket.value if ticket is not None else ""}
         fresh = read_text(await self._api.call("getconfig", body), "typing_ticket")
-        _keep(self._typing_tickets, place.chat, (fresh, time.monotonic()))
+        self._typing_tickets[place.chat] = (fresh, time.monotonic())
         return fresh
 
     def home(self, chat: str) -> Place:
@@ -164,11 +160,3 @@ class Weixin:
     async def close(self) -> None:
         await self._api.close()
         await self._media.close()
-
-
-def _keep(kept: dict[str, Any], key: str, value: Any) -> None:
-    """Stores a value as the newest; the oldest are dropped."""
-    kept.pop(key, None)
-    kept[key] = value
-    while len(kept) > _MAX_KEPT:
-        del kept[next(iter(kept))]

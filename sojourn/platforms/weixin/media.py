@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import padding
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from sojourn.core.errors import SendRefused
-from sojourn.platforms.downloads import VendorDownloads
+from sojourn.platforms.downloads import VendorDownloads, guess_media_type
 from sojourn.platforms.json_values import read_object, read_text
 from sojourn.platforms.rest_client import RestClient
 from sojourn.platforms.weixin import TOKEN_VARIABLE, WeixinSettings
@@ -106,7 +106,7 @@ class WeixinMedia:
             return None
         file = await self._downloads.fetch(link.url, name=link.name, media_type=link.media_type)
         data = decrypt(file.data, link.key) if link.key else file.data
-        media_type = guess_image_type(data) or file.media_type
+        media_type = guess_media_type(data) or file.media_type
         return File(name=file.name, media_type=media_type, data=data)
 
     async def upload(self, to: str, file: File) -> dict[str, Any]:
@@ -159,9 +159,3 @@ def _build_item(kind: int, media: Mapping[str, Any], file: File, sealed_bytes: i
     if kind == _VIDEO:
         return {"type": 5, "video_item": {"media": media, "video_size": sealed_bytes}}
     return {"type": 4, "file_item": {"media": media, "file_name": file.name or "file", "len": str(len(file.data))}}
-
-
-def guess_image_type(data: bytes) -> str:
-    """The media type of a picture by its first bytes: Weixin names none. Empty if it is none."""
-    signatures = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
-    return next((kind for signature, kind in signatures.items() if data.startswith(signature)), "")

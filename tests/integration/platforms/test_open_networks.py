@@ -34,6 +34,7 @@ NEEDED = {
     "wecom": {"bot_id": "b", "secret": "x"},
     "qqbot": {"app_id": "1", "client_secret": "x"},
     "weixin": {"token": "x"},
+    "yuanbao": {"app_key": "1", "app_secret": "x"},
 }
 HOMES = {
     "matrix": "!garden:example.org",
@@ -49,6 +50,7 @@ HOMES = {
     "wecom": "group:wrGarden",
     "qqbot": "group:GARDEN",
     "weixin": "ann@im.wechat",
+    "yuanbao": "group:G1",
 }
 
 
