@@ -151,7 +151,12 @@ class RemoteService:
             "text": listing.text,
             "source": listing.sources,
             "tag": listing.tags,
-            "model": listing.model,
+            "program": listing.programs,
+            "project": listing.projects,
+            "model": (*listing.models, *((listing.model,) if listing.model else ())),
+            "tool": listing.tools,
+            "trashed": listing.trashed or None,
+            "subagents": None if listing.subagents else "false",
             "parent": listing.parent,
             "since": _to_iso_date(listing.since),
             "until": _to_iso_date(listing.until),
@@ -168,7 +173,9 @@ class RemoteService:
             "role": search.roles,
             "source": search.sources,
             "tag": search.tags,
-            "model": search.model,
+            "program": search.programs,
+            "project": search.projects,
+            "model": (*search.models, *((search.model,) if search.model else ())),
             "archived": _ARCHIVED[search.archived],
             "tool": search.tool,
             "since": _to_iso_date(search.since),
@@ -215,8 +222,12 @@ class RemoteService:
     async def change(self, old: Session, new: Session) -> Session:
         if any(getattr(old, name) != getattr(new, name) for name in _HANDOFF):
             raise BadInput("A hand-off cannot be changed over HTTP.", hint="Use `hand_off` or `cancel_handoff`.")
-        wanted = {name: encode_value(getattr(new, name)) for name in _SETTABLE} | {"revision": old.revision}
+        wanted = {name: encode_value(getattr(new, name)) for name in _SETTABLE}
+        wanted |= {"revision": old.revision, "trashed": new.trashed_at is not None}
         return await self._ask_for(Session, "PATCH", _session_path(old.id), old.principal, json=wanted)
+
+    async def branch(self, session: SessionId, at: int, by: Caller) -> Session:
+        return await self._ask_for(Session, "POST", _session_path(session, "branch"), by, json={"at": at})
 
     async def export(
         self, session: SessionId, format: ExportFormat = "markdown", *, principal: Principal = OWNER

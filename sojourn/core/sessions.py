@@ -56,6 +56,10 @@ class Session:
     handoff_platform: str | None = None
     handoff_error: str | None = None
     preview: str = ""  # first words of the first user message
+    program: str = "sojourn"  # whose history it was imported from
+    trashed_at: float | None = None
+    branched_from: str | None = None  # the message it continues, `<session>:<seq>`
+    copied: int = 0  # messages up to this number belong to the session it was branched from
     details: Mapping[str, Json] = field(default_factory=empty_mapping)  # by DETAIL_FIELDS, where requested
 
 

@@ -45,7 +45,7 @@ class UsageTotal:
 
     def add_session(self, session: Session, spent: UsageTotal) -> None:
         self.sessions += 1
-        self.messages += session.message_count
+        self.messages += session.message_count - session.copied  # those count where they were said
         self.tool_calls += session.tool_call_count
         self.priced_sessions += spent.cost_usd is not None
         self.add_usage(spent)

@@ -61,6 +61,10 @@ class SessionSchema(AttributeSchema):
     handoff_platform: Text | None = None
     handoff_error: Text | None = None
     preview: Text = Field(default="", description="The opening words of the first thing said.")
+    program: Text = Field(default="sojourn", description="Whose history it was imported from.")
+    trashed_at: IsoDate = Field(default=None, description="Since when it is in the trash.")
+    branched_from: Text | None = Field(default=None, description="The message it continues: `<session>:<seq>`.")
+    copied: int = Field(default=0, description="Its messages up to this number are those of that session.")
 
 
 class SessionDetail(SessionSchema):
@@ -69,12 +73,33 @@ class SessionDetail(SessionSchema):
     details: dict[str, JsonSafe] = Field(default={}, description="The other columns of its row, by name.")
 
 
+class ListedSession(SessionSchema):
+    """A session in a list, with what happens in it now."""
+
+    running: bool = Field(default=False, description="Whether a turn runs.")
+    waiting: bool = Field(default=False, description="Whether that turn waits for an answer of the owner.")
+
+
 class SessionPage(BaseModel):
     """A page of a list."""
 
-    sessions: list[SessionSchema]
+    sessions: list[ListedSession]
     next: str | None = Field(default=None, description="Give it back as `before` for the next page; null: no more.")
     total: int | None = Field(default=None, description="How many there are in all; only if `count` was asked for.")
+
+
+class FacetValue(BaseModel):
+    """A value to filter by, and how many sessions have it."""
+
+    value: Text
+    count: int
+
+
+class FacetPage(BaseModel):
+    """Values by facet (program, source, project, model, tool, tag, month), most sessions first."""
+
+    total: int = Field(description="How many sessions all filters leave.")
+    facets: dict[str, list[FacetValue]]
 
 
 class ToolCallSchema(BaseModel):

@@ -20,10 +20,11 @@ from sojourn.http.dependencies import (
     problem_responses,
 )
 from sojourn.http.json_safe import Instant, to_timestamp
-from sojourn.http.sessions import ARCHIVED, Name
+from sojourn.http.sessions import ARCHIVED, Folder, Name, SessionListParams
 from sojourn.ports.store import SearchQuery
 
 router = APIRouter(prefix="/api", tags=["search"])
+_MAX_VALUES = 500  # of one facet
 
 
 class SearchParams(schemas.StrictSchema):
@@ -34,7 +35,9 @@ class SearchParams(schemas.StrictSchema):
     )
     role: list[Name] = Field(default=[], max_length=20, description="user, assistant, tool, system …")
     source: list[Name] = Field(default=[], max_length=50)
-    model: str = Field(default="", max_length=200, description="Only in sessions with this model.")
+    program: list[Name] = Field(default=[], max_length=50, description="Whose history it was imported from; `sojourn`.")
+    project: list[Folder] = Field(default=[], max_length=50, description="Only in sessions of these folders.")
+    model: list[Name] = Field(default=[], max_length=50, description="Only in sessions with these models.")
     tag: list[Name] = Field(default=[], max_length=50, description="Only in sessions that have all of them.")
     archived: Literal["yes", "no", "any"] = Field(default="any", description="Whether the session is archived.")
     tool: str = Field(default="", max_length=200, description="Only calls and results of this tool.")
@@ -54,7 +57,9 @@ class SearchParams(schemas.StrictSchema):
             roles=tuple(self.role),
             sources=tuple(self.source),
             tags=tuple(self.tag),
-            model=self.model,
+            programs=tuple(self.program),
+            projects=tuple(self.project),
+            models=tuple(self.model),
             archived=ARCHIVED[self.archived],
             tool=self.tool,
             since=to_timestamp(self.since),
@@ -88,3 +93,17 @@ async def search(
     if form:
         return exact_response({"hits": shown, "next": more}, schemas.HitPage)
     return schemas.HitPage(hits=[schemas.HitSchema.of(one) for one in shown], next=more)
+
+
+@router.get("/facets", summary="Count sessions by what they can be filtered by", responses=problem_responses(400))
+async def count_facets(
+    params: Annotated[SessionListParams, Query()], store: StoreDep, principal: PrincipalDep
+) -> schemas.FacetPage:
+    """The same filters as the list. What is chosen in one facet limits the others, not that one."""
+    listing = params.listing(principal)
+    found = await store.count_facets(listing)
+    shown = {
+        facet: [schemas.FacetValue(value=value, count=count) for value, count in list(values.items())[:_MAX_VALUES]]
+        for facet, values in found.items()
+    }
+    return schemas.FacetPage(total=await store.count(listing), facets=shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -14,6 +15,7 @@ from sojourn.core.sessions import Principal, Session, SessionId
 from sojourn.http import schemas
 from sojourn.http.dependencies import (
     CURSOR_PATTERN,
+    MAX_INTEGER,
     SURFACE_PATTERN,
     CallerDep,
     ContextDep,
@@ -29,22 +31,29 @@ from sojourn.http.dependencies import (
     problem_responses,
 )
 from sojourn.http.json_safe import Instant, Revision, to_timestamp
-from sojourn.ports.store import Listing, SessionStore
+from sojourn.ports.store import Listing, SessionStore, Store
+from sojourn.service.turn_record import list_active_turns
 from sojourn.text.codec import make_cursor, parse_cursor
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])
 _RETRIES = 5
 ARCHIVED = {"yes": True, "no": False, "any": None}
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+Folder = Annotated[str, Field(min_length=1, max_length=4096)]
 
 
 class SessionListParams(schemas.StrictSchema):
-    """Which sessions a list shows, newest activity first."""
+    """Which sessions a list shows, newest activity first. A filter may be repeated: any of its values fits."""
 
     text: str = Field(default="", max_length=2048, description="Words of the title.")
     source: list[Name] = Field(default=[], max_length=50)
     tag: list[Name] = Field(default=[], max_length=50, description="All of them must be there.")
-    model: str = Field(default="", max_length=200)
+    program: list[Name] = Field(default=[], max_length=50, description="Whose history it was imported from; `sojourn`.")
+    project: list[Folder] = Field(default=[], max_length=50, description="Its folder.")
+    model: list[Name] = Field(default=[], max_length=50)
+    tool: list[Name] = Field(default=[], max_length=50, description="Tools it called.")
+    trashed: bool = Field(default=False, description="Those in the trash instead.")
+    subagents: bool = Field(default=True, description="false leaves out what agents gave to sub-agents.")
     parent: str | None = Field(
         default=None, min_length=1, max_length=255, description="Only what this session started."
     )
@@ -65,7 +74,12 @@ class SessionListParams(schemas.StrictSchema):
             text=self.text,
             sources=tuple(self.source),
             tags=tuple(self.tag),
-            model=self.model,
+            programs=tuple(self.program),
+            projects=tuple(self.project),
+            models=tuple(self.model),
+            tools=tuple(self.tool),
+            trashed=self.trashed,
+            subagents=self.subagents,
             parent=SessionId(self.parent) if self.parent else None,
             since=to_timestamp(self.since),
             until=to_timestamp(self.until),
@@ -95,6 +109,7 @@ class SessionChanges(schemas.StrictSchema):
     tags: list[str] = Field(default=[], max_length=200, description="The whole new set.")
     pinned: StrictBool = False
     archived: StrictBool = False
+    trashed: StrictBool = Field(default=False, description="true puts it with its sub-agents into the trash.")
     model: str | None = Field(default=None, max_length=200)
     cwd: str | None = Field(default=None, max_length=4096)
     revision: Revision | None = Field(default=None, description="Change only what still has this revision.")
@@ -103,7 +118,15 @@ class SessionChanges(schemas.StrictSchema):
         changes: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set - {"revision"}}
         if "tags" in changes:
             changes["tags"] = tuple(changes["tags"])
+        if "trashed" in changes:
+            changes["trashed_at"] = (session.trashed_at or time.time()) if changes.pop("trashed") else None
         return replace(session, **changes)
+
+
+class BranchPoint(schemas.StrictSchema):
+    """Where a branch begins."""
+
+    at: int = Field(ge=0, le=MAX_INTEGER, description="The `seq` of its last message; 0 begins with nothing.")
 
 
 class ForgetOptions(schemas.StrictSchema):
@@ -124,9 +147,19 @@ async def list_sessions(
     total = await store.count(listing) if params.count else None
     if form:
         return exact_response({"sessions": shown, "next": more, "total": total}, schemas.SessionPage)
-    return schemas.SessionPage(
-        sessions=[schemas.SessionSchema.model_validate(one) for one in shown], next=more, total=total
-    )
+    return schemas.SessionPage(sessions=await _to_rows(shown, store), next=more, total=total)
+
+
+async def _to_rows(sessions: Sequence[Session], store: Store) -> list[schemas.ListedSession]:
+    """Rows of a list, each with what happens in it now."""
+    running = {one.session for one in await list_active_turns(store) if one.state == "running"}
+    waiting = set(await store.list_waiting()) & running
+    return [
+        schemas.ListedSession.model_validate(one).model_copy(
+            update={"running": one.id in running, "waiting": one.id in waiting}
+        )
+        for one in sessions
+    ]
 
 
 @router.post("", status_code=201, summary="Begin a session", responses=problem_responses(400, 404, 409))
@@ -177,6 +210,22 @@ async def _change(store: SessionStore, session: Session, wanted: SessionChanges,
                 raise
             session = await store.get(session.id, principal=session.principal)
     return await store.change(session, wanted.applied_to(session))
+
+
+@router.post("/{id}/branch", status_code=201, summary="Branch at a message", responses=problem_responses(404))
+async def branch_session(
+    session: ExactSession,
+    wanted: BranchPoint,
+    service: ServiceDep,
+    caller: CallerDep,
+    response: Response,
+    answer: SessionAnswer,
+) -> schemas.SessionDetail:
+    """A new session with the messages up to `at` and the files; the original stays as it is. To ask again, or
+    otherwise, branch at the message before the request and say it there."""
+    made = await service.branch(session.id, wanted.at, caller)
+    response.headers["Location"] = f"/api/sessions/{made.id}"
+    return answer(made)
 
 
 @router.delete("/{id}", summary="Delete a session and its sub-agents", responses=problem_responses(404, 409))

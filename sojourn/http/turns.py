@@ -11,7 +11,7 @@ from fastapi import APIRouter, Header, Path, Response
 from pydantic import BaseModel, Field, StrictBool
 
 from sojourn.core.attachments import Attachment
-from sojourn.core.errors import BadInput, NotFound
+from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.sessions import SessionId, TurnId
 from sojourn.http.dependencies import (
     ActivityDep,
@@ -25,11 +25,13 @@ from sojourn.http.dependencies import (
     exact_response,
     problem_responses,
 )
-from sojourn.http.json_safe import replace_surrogates
+from sojourn.http.json_safe import IsoDate, Text, replace_surrogates, to_iso_date
 from sojourn.http.schemas import SessionDetail, StrictSchema
 from sojourn.ports.service import Service, TurnRequest
 from sojourn.ports.store import BlobStore
 from sojourn.ports.tool import Reply
+from sojourn.service.turn_record import KIND as TURN_KIND
+from sojourn.service.turn_record import list_active_turns
 from sojourn.text.formatting import to_iso
 from sojourn.text.redaction import holds_secrets
 
@@ -110,6 +112,23 @@ class RunningTurn(BaseModel):
     turn_id: str | None = Field(description="null: none.")
 
 
+class ActiveTurn(BaseModel):
+    """A turn that runs, or a request that waits for its turn."""
+
+    turn_id: str
+    state: Literal["running", "queued"]
+    message: Text
+    files: list[Text] = Field(description="Names of what is attached.")
+    by: Text
+    at: IsoDate = Field(description="Since when it runs or waits.")
+
+
+class ActiveTurns(BaseModel):
+    """The running turn first, then those that wait, in their order."""
+
+    turns: list[ActiveTurn]
+
+
 class StopResult(BaseModel):
     """Whether there was something to stop."""
 
@@ -172,6 +191,34 @@ async def say(
 @router.get("/turns/running", summary="Which turn runs")
 async def running(session: ExactSession, service: ServiceDep) -> RunningTurn:
     return RunningTurn(turn_id=await service.running(session.id))
+
+
+@router.get("/turns", summary="What runs and what waits")
+async def list_turns(session: ExactSession, store: StoreDep) -> ActiveTurns:
+    return ActiveTurns(
+        turns=[
+            ActiveTurn(
+                turn_id=one.id,
+                state="running" if one.state == "running" else "queued",
+                message=one.said.text,
+                files=[file.name for file in one.said.attachments],
+                by=one.caller_label,
+                at=to_iso_date(one.since),
+            )
+            for one in await list_active_turns(store, session.id)
+            if one.state != "stopped"
+        ]
+    )
+
+
+@router.delete("/turns/{turn}", status_code=204, summary="Take a request back that waits")
+async def take_back(session: ExactSession, turn: TurnName, store: StoreDep) -> None:
+    """It leaves no trace. 409 if it runs already: stop it then."""
+    for record in await store.list_records(TURN_KIND, session=session.id):
+        if record.value["id"] == turn and record.value["state"] == "queued":
+            await store.delete_record(TURN_KIND, record.key, expect=record.revision)
+            return
+    raise Conflict(f"Turn {turn} does not wait any more.", hint="Stop it if it runs.")
 
 
 @router.post("/turns/{turn}/stop", summary="Stop a turn")

@@ -87,7 +87,10 @@ class SessionService(Protocol):
 
     async def find(self, listing: Listing) -> list[Session]: ...
     async def change(self, old: Session, new: Session) -> Session:
-        """Sets title, tags, pin, archive, model or folder. Conflict if `old` is stale, TitleTaken."""
+        """Sets title, tags, pin, archive, trash, model or folder. Conflict if `old` is stale, TitleTaken."""
+
+    async def branch(self, session: SessionId, at: int, by: Caller) -> Session:
+        """Makes a session that begins with the messages up to the number `at`; the original stays as it is."""
 
 
 class TranscriptService(Protocol):

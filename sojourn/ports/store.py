@@ -20,18 +20,31 @@ HealthState = Literal["healthy", "degraded", "read-only", "recovering"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """Filter and page of a session list, newest activity first."""
+class SessionFilter:
+    """Which sessions are listed or searched. Of several values a session has one; of `tags` it has all."""
 
     principal: Principal = OWNER
-    text: str = ""  # words of the title
+    text: str = ""
     sources: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()  # folders
+    models: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     model: str = ""
-    parent: SessionId | None = None
+    archived: bool | None = None  # None: both
     since: float | None = None
     until: float | None = None
-    archived: bool | None = False  # None: both
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing(SessionFilter):
+    """Filter and page of a session list, newest activity first. `text` are words of the title."""
+
+    parent: SessionId | None = None
+    archived: bool | None = False
+    trashed: bool = False  # those in the trash, else those that are not
+    subagents: bool = True
     pinned: bool | None = None
     limit: int = 50
     before: tuple[float, str] | None = None  # (last_active, id) of the last session shown
@@ -39,20 +52,12 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchQuery:
+class SearchQuery(SessionFilter):
     """A message search. It never finds undone messages; it does find summarised and archived ones."""
 
-    text: str
-    principal: Principal = OWNER
     session: SessionId | None = None
     roles: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()  # the session has all of them
-    model: str = ""  # of the session
-    archived: bool | None = None  # None: both
     tool: str = ""
-    since: float | None = None
-    until: float | None = None
     limit: int = 20
     before: int | None = None  # the `at` of the last hit shown
 
@@ -156,8 +161,10 @@ class SessionTable(Protocol):
 
     async def find(self, listing: Listing) -> list[Session]: ...
     async def count(self, listing: Listing) -> int: ...  # regardless of `limit`, `skip` and `before`
+    async def branch(self, session: SessionId, at: int, *, source: str) -> Session: ...  # with messages up to `at`
+    async def count_facets(self, listing: Listing) -> dict[str, dict[str, int]]: ...  # sessions by facet and value
     async def change(self, old: Session, new: Session) -> Session:
-        """Sets title, tags, pin, archive, model and folder if `old.revision` is current. Conflict, TitleTaken."""
+        """Sets title, tags, pin, archive, trash, model, folder if `old.revision` is current. Conflict, TitleTaken."""
 
     async def delete(self, session: SessionId, *, lease: Lease | None = None) -> Removed:
         """Deletes a session and its sub-agents. SessionBusy while a turn runs."""
@@ -176,6 +183,7 @@ class SessionLog(Protocol):
         approval removes its pending question, and `done` all of them. LeaseLost, NotDriving."""
 
     async def get_question(self, session: SessionId, id: str) -> PendingQuestion | None: ...
+    async def list_waiting(self) -> list[SessionId]: ...  # sessions with a question that waits
     # With `before`, read yields what is below it, newest first.
     def read(self, session: SessionId, *, after: int = 0, before: int = 0, messages_only: bool = False) -> Log: ...
     def watch(self, session: SessionId, *, after: int = 0) -> Log:

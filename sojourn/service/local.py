@@ -16,8 +16,8 @@ from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
 from sojourn.lasting_approvals import ApprovalList, require_owner
+from sojourn.library_service import LibraryService
 from sojourn.ports.app import AgentContext
-from sojourn.ports.libraries import Fact, Skill, SkillProblem, TemplateInfo
 from sojourn.ports.service import Approval, Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
 from sojourn.ports.store import Listing, Log, PendingQuestion, SearchHit, SearchQuery
 from sojourn.ports.tool import Reply
@@ -43,13 +43,14 @@ _TAKE_OVER_SECONDS = 3.0  # for a running turn to answer
 logger = logging.getLogger(__name__)
 
 
-class LocalService:
+class LocalService(LibraryService):
     """ports.Service over the store. Turns run here as tasks; the work of other processes shows in the store.
 
     Recovery runs before the first request, then regularly.
     """
 
     def __init__(self, app: AgentContext) -> None:
+        super().__init__(app)
         self._app, self._store, self._closing, plugins = app, app.store, asyncio.Event(), PluginCache(app)
         self._recovery = Recovery(app.store, lambda turn: turn in self._queue.local_turns)
         self._recovered = asyncio.Event()
@@ -157,6 +158,10 @@ class LocalService:
 
     async def change(self, old: Session, new: Session) -> Session:
         return await self._store.change(old, new)
+
+    async def branch(self, session: SessionId, at: int, by: Caller) -> Session:
+        await self.get(session, principal=by.principal)
+        return await self._store.branch(session, at, source=by.surface)
 
     async def undo(self, session: SessionId, by: Caller) -> int:
         """Also deletes the saved state of runtimes."""
@@ -308,28 +313,6 @@ class LocalService:
 
     async def cancel_handoff(self, id: HandoffId) -> Handoff:
         return await self._store.cancel_handoff(id)
-
-    # libraries
-    async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> Sequence[Fact]:
-        return await self._app.facts.list_facts(text=text, principal=principal)
-
-    async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact:
-        return await self._app.facts.add_fact(text, why=why, principal=principal)
-
-    async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER) -> Fact:
-        return await self._app.facts.edit_fact(id, text, principal=principal)
-
-    async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
-        return await self._app.facts.delete_fact(id, principal=principal)
-
-    async def list_skills(self) -> Sequence[Skill | SkillProblem]:
-        return await self._app.skills.list_skills()
-
-    async def get_skill(self, name: str) -> Skill:
-        return await self._app.skills.get_skill(name)
-
-    async def list_templates(self) -> Sequence[TemplateInfo]:
-        return await self._app.templates.list_templates()
 
     async def settle(self) -> None:
         """Returns when no turn and no follow-up work runs here."""

@@ -107,6 +107,40 @@ class ServiceSessionsContract:
         changed = await service.change(session, replace(session, title="New", pinned=True))
         assert (await service.get(session.id)).title == changed.title == "New"
 
+    async def test_a_session_goes_into_the_trash_and_comes_back(self, service: Service) -> None:
+        session = await service.get(await opened(service, title="Mine"))
+        gone = await service.change(session, replace(session, trashed_at=5.0))
+        assert gone.trashed_at is not None
+        assert await service.find(Listing()) == []
+        assert [one.id for one in await service.find(Listing(trashed=True))] == [session.id]
+        assert (await service.change(gone, replace(gone, trashed_at=None))).trashed_at is None
+        assert [one.id for one in await service.find(Listing(subagents=False))] == [session.id]
+
+    async def test_a_branch_goes_on_from_a_message(self, service: Service, runtime: ScriptedRuntime) -> None:
+        session = await opened(service)
+        await talk(service, session, "one", runtime="other", model="m-1")
+        await talk(service, session, "two")
+        first = [kept.seq for kept in await service.messages(session)][1]
+        made = await service.branch(session, first, ME)
+        assert (made.branched_from, made.copied, made.driver) == (f"{session}:{first}", 2, None)
+        [metadata] = of(Metadata, await talk(service, made.id, "otherwise"))
+        assert (metadata.runtime, metadata.model) == ("other", "m-1")
+        assert len(await service.messages(made.id)) == 4
+        assert len(await service.messages(session)) == 4
+        with pytest.raises(NotFound):
+            await service.branch(session, 1, GUEST)
+
+    async def test_lists_are_filtered_by_what_sessions_are_made_of(self, service: Service) -> None:
+        first = await service.open(ME, title="a", model="m-1", cwd="/garden")
+        await service.open(ME, title="b", model="m-2", cwd="/house")
+        for filters in (
+            {"models": ("m-1", "m-9")},
+            {"projects": ("/garden",)},
+            {"text": "a", "programs": ("sojourn",)},
+        ):
+            assert [one.id for one in await service.find(Listing(**filters))] == [first.id], filters
+        assert await service.find(Listing(tools=("terminal",))) == []
+
     async def test_a_guest_has_sessions_of_their_own(self, service: Service, runtime: ScriptedRuntime) -> None:
         session = await opened(service, GUEST)
         assert ended(await talk(service, session, "hello", by=GUEST)) == ("completed", [])

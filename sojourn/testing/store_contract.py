@@ -14,6 +14,8 @@ Needs pytest and pytest-asyncio in its automatic mode.
 
 from __future__ import annotations
 
+from sojourn.testing.store_branches import BranchesContract
+from sojourn.testing.store_facets import FacetsContract
 from sojourn.testing.store_folded_chunks import FoldedChunksContract
 from sojourn.testing.store_gateway import GatewayStoreContract
 from sojourn.testing.store_handoffs import HandoffsContract
@@ -30,6 +32,7 @@ from sojourn.testing.store_search_hits import SearchHitsContract
 from sojourn.testing.store_secrets import SecretsContract
 from sojourn.testing.store_sessions import SessionsContract
 from sojourn.testing.store_side_writes import SideWritesContract
+from sojourn.testing.store_trash import TrashContract
 from sojourn.testing.store_watch import WatchContract
 
 
@@ -44,6 +47,9 @@ class StoreContract(
     SearchContract,
     SearchHitsContract,
     SecretsContract,
+    FacetsContract,
+    BranchesContract,
+    TrashContract,
     RemovalContract,
     IngestContract,
     MaintenanceContract,

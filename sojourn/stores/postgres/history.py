@@ -16,26 +16,28 @@ from sojourn.text.escape import first_words
 
 _BATCH_SESSIONS = 32  # sessions in one query
 
-_ALL_FACTS = SELECT_FACTS.format(born="born", where="", where_too="")
+_ALL_FACTS = SELECT_FACTS.format(born="born", where="", and_too="")
 _SESSION_FACTS = SELECT_FACTS.format(
-    born="born", where="WHERE session_id = ANY(%s::text[])", where_too="WHERE s.id = ANY(%s::text[])"
+    born="born", where="WHERE session_id = ANY(%s::text[])", and_too="AND s.id = ANY(%s::text[])"
 )
 # All changes below this number are settled and were read; those above are read again. See feed.py.
 _SETTLED_NUMBER = f"""
 SELECT COALESCE((SELECT value FROM meta WHERE key = 'feed_base')::bigint, 0)
        + pg_snapshot_xmin(pg_current_snapshot())::text::bigint * {MAX_CHANGES_PER_TRANSACTION},
-       (SELECT count(*) FROM sessions)
+       (SELECT count(*) FROM sessions WHERE trashed_at IS NULL)
 """
 _CHANGED_IDS = "SELECT DISTINCT session_id FROM changes WHERE n >= %s"
 _ROWS = """
 SELECT w.place, m.id, m.role, m.content, m.structured, m.tool_calls, m.tool_name
-FROM unnest(%s::text[]) WITH ORDINALITY AS w(id, place) JOIN messages m ON m.session_id = w.id AND m.active = 1
+FROM unnest(%s::text[]) WITH ORDINALITY AS w(id, place) JOIN sessions s ON s.id = w.id
+     JOIN messages m ON m.session_id = w.id AND m.active = 1 AND m.seq > s.copied
 ORDER BY w.place, m.seq
 """
 _EXCHANGES = """
 SELECT w.place, m.id, m.role, CASE m.role WHEN 'assistant' THEN NULL ELSE m.content END, m.structured, m.tool_calls,
        m.tool_name, m.tool_call_id, m.effect_disposition, m.extra
-FROM unnest(%s::text[]) WITH ORDINALITY AS w(id, place) JOIN messages m ON m.session_id = w.id AND m.active = 1
+FROM unnest(%s::text[]) WITH ORDINALITY AS w(id, place) JOIN sessions s ON s.id = w.id
+     JOIN messages m ON m.session_id = w.id AND m.active = 1 AND m.seq > s.copied
 WHERE m.tool_calls IS NOT NULL OR m.role IN ('user', 'tool')
 ORDER BY w.place, m.seq
 """

@@ -17,7 +17,7 @@ FROM sessions s LEFT JOIN (
     SELECT session_id, count(*) AS rows, CAST(sum(active) AS BIGINT) AS active_rows, max(id) AS last_row,
            max(timestamp) AS newest
     FROM messages {where} GROUP BY session_id
-) m ON m.session_id = s.id {where_too}
+) m ON m.session_id = s.id WHERE s.trashed_at IS NULL {and_too}
 """
 
 

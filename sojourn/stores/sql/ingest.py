@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sojourn.core.errors import BadInput, BadTitle
+from sojourn.core.errors import BadInput
 from sojourn.core.messages import Message
-from sojourn.core.sessions import Principal, SessionId, check_session_id, clean_title, new_session_id
+from sojourn.core.sessions import Principal, SessionId, check_session_id, new_session_id
 from sojourn.ports.importer import Transcript
 from sojourn.ports.store_admin import Ingested
 from sojourn.stores.sql.db import Db, Row, insert_statement
+from sojourn.stores.sql.free_titles import find_free_title
 from sojourn.stores.sql.log import LOG_COLUMNS
 from sojourn.stores.sql.rows import (
     FIGURE_COLUMNS,
+    add_tool_names,
     coerce_column,
     coerce_columns,
     count_tool_calls,
@@ -31,7 +33,7 @@ _UPDATE = (
     "UPDATE sessions SET last_seq = ?, message_count = message_count + ?, tool_call_count = tool_call_count + ?, "
     "last_active = CASE WHEN last_active < ? THEN ? ELSE last_active END, ended_at = ?, end_reason = ?, "
     "archived = CASE WHEN ? = 1 THEN 1 ELSE archived END, rewind_count = ?, revision = revision + 1, "
-    "preview = CASE WHEN preview = '' THEN ? ELSE preview END, title = ?, title_terms = ?, "
+    "preview = CASE WHEN preview = '' THEN ? ELSE preview END, tools = ?, title = ?, title_terms = ?, "
     f"{', '.join(f'{name} = COALESCE(?, {name})' for name in FIGURE_COLUMNS)} WHERE id = ?"
 )
 
@@ -88,7 +90,7 @@ def _ingest(db: Db, source: str, home: str, fingerprint: str, transcript: Transc
 def _import_new(db: Db, source: str, home: str, transcript: Transcript, principal: Principal) -> Ingested:
     session, note = _free_id(db, source, transcript.native_id)
     fields = coerce_columns(transcript.fields)
-    fields["title"], title_note = _free_title(db, principal, transcript.fields.get("title"))
+    fields["title"], title_note = find_free_title(db, principal, transcript.fields.get("title"))
     parent = transcript.fields.get("parent_session_id")
     if parent:
         imported = _find_import(db, source, home, str(parent))
@@ -100,6 +102,8 @@ def _import_new(db: Db, source: str, home: str, transcript: Transcript, principa
             "id": session,
             "principal": principal,
             "source": fields.get("source") or source,
+            "program": source,
+            "tools": unescape(add_tool_names("", transcript.messages)),
             "source_home": home,
             "source_id": transcript.native_id,
             "started_at": fields.get("started_at") or 0.0,
@@ -132,26 +136,6 @@ def _free_id(db: Db, source: str, native: str) -> tuple[SessionId, str]:
             return session, "" if candidate == native else f"id {native} was taken; stored as {session}"
     session = new_session_id()
     return session, f"id {native!r} is not valid here; stored as {session}"
-
-
-def _free_title(db: Db, principal: Principal, raw: Any) -> tuple[str | None, str]:
-    """Returns a foreign title, shortened and numbered to be unique, and a note if it had to change."""
-    if not isinstance(raw, str) or not raw.strip():
-        return None, ""
-    try:
-        title = clean_title(raw)
-    except BadTitle:
-        title = clean_title(raw[:90])
-    if title is None:
-        return None, ""
-    wanted, number = title, 1
-    while db.fetch_one(
-        "SELECT 1 AS found FROM sessions WHERE principal = ? AND title = ?",
-        (principal, to_stored_text(wanted, db.redact)),
-    ):
-        number += 1
-        wanted = f"{title[:92]} #{number}"
-    return wanted, f'title "{title}" was taken; stored as "{wanted}"' if wanted != title else ""
 
 
 def _find_import(db: Db, source: str, home: str, native: str) -> Row | None:
@@ -194,7 +178,9 @@ def _replace_details(db: Db, session: SessionId, transcript: Transcript) -> None
 
 def _update_imported(db: Db, session: SessionId, transcript: Transcript, *, is_same: bool) -> Ingested:
     """Adds new messages and updates changed flags. Messages that the source no longer has stay."""
-    head = db.fetch_one("SELECT last_seq, principal, title FROM sessions WHERE id = ?" + db.for_update, (session,))
+    head = db.fetch_one(
+        "SELECT last_seq, principal, title, tools FROM sessions WHERE id = ?" + db.for_update, (session,)
+    )
     if head is None:
         return Ingested(native_id=transcript.native_id, session=None, outcome="unchanged", note="it was deleted here")
     rows = db.fetch_all("SELECT seq, native_id, active, compacted FROM messages WHERE session_id = ?", (session,))
@@ -231,7 +217,7 @@ def _update_session(
     fields = coerce_columns(transcript.fields)
     values = {name: coerce_column(name, value, db.redact) for name, value in fields.items()}
     title = head["title"] or to_stored_text(
-        _free_title(db, head["principal"], transcript.fields.get("title"))[0], db.redact
+        find_free_title(db, head["principal"], transcript.fields.get("title"))[0], db.redact
     )
     last_active = _last_active(transcript)
     db.execute(
@@ -247,6 +233,7 @@ def _update_session(
             values.get("archived") or 0,
             values.get("rewind_count") or 0,
             preview_of(new, db.redact),
+            add_tool_names(head["tools"], new),
             title,
             title_terms(title),
             *(values.get(name) for name in FIGURE_COLUMNS),

@@ -15,6 +15,7 @@ from sojourn.stores.sql.folded_chunks import cut_folded, fold_turn, is_folded
 from sojourn.stores.sql.lease_guard import CLEAR_LEASE, HOLDS_LEASE, lease_lost, update_guarded
 from sojourn.stores.sql.rows import (
     MESSAGE_COLUMNS,
+    add_tool_names,
     count_tool_calls,
     message_from_row,
     message_from_values,
@@ -57,13 +58,15 @@ def _append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None)
     counters = (len(messages), sum(map(count_tool_calls, messages)), now) if is_visible else ()
     row = db.fetch_one(
         f"UPDATE sessions SET last_seq = last_seq + ?, {_COUNTERS if is_visible else ''}ended_at = NULL, "
-        f"end_reason = NULL WHERE {HOLDS_LEASE} RETURNING last_seq, preview",
+        f"end_reason = NULL, trashed_at = NULL WHERE {HOLDS_LEASE} RETURNING last_seq, preview, tools",
         (len(items), *counters, lease.session, lease.fence, lease.driver_fence),
     )
     if row is None:
         raise lease_lost(db, lease)
     if not row["preview"] and (preview := preview_of(messages, db.redact)):
         db.execute("UPDATE sessions SET preview = ? WHERE id = ?", (preview, lease.session))
+    if (tools := add_tool_names(row["tools"], messages)) != row["tools"]:
+        db.execute("UPDATE sessions SET tools = ? WHERE id = ?", (tools, lease.session))
     if usage := sum_usage(items):
         sums = ", ".join(f"{name} = COALESCE({name}, 0) + ?" for name in usage)
         db.execute(f"UPDATE sessions SET {sums} WHERE id = ?", (*usage.values(), lease.session))

@@ -46,3 +46,10 @@ def get_question(db: Db, session: SessionId, id: str) -> PendingQuestion | None:
         sha256=row["sha256"],
         asked_at=row["asked_at"],
     )
+
+
+def list_waiting(db: Db) -> list[SessionId]:
+    """Returns the sessions in which a question waits."""
+    return [
+        SessionId(unescape(row["session_id"])) for row in db.fetch_all("SELECT DISTINCT session_id FROM questions", ())
+    ]

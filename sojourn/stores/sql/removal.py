@@ -10,31 +10,15 @@ from sojourn.core.messages import Json
 from sojourn.core.sessions import Lease, SessionId
 from sojourn.ports.store import Removed
 from sojourn.stores.sql.db import Db, placeholders
+from sojourn.stores.sql.families import adopt_copies, find_family
 from sojourn.stores.sql.leases import check_idle
 from sojourn.stores.sql.rows import decode_json
 from sojourn.stores.sql.sessions import escape_like, tombstone_hash
 from sojourn.stores.sql.tables import SESSION_TABLES
 from sojourn.text.escape import escape, unescape
 
-_MAX_DEPTH = 32  # generations of sub-agents
 _REPLACEMENT = "a forgotten session"
 _REDACTED_KEYS = frozenset(("title", "origin", "reason", "text"))
-
-
-def find_family(db: Db, session: SessionId) -> list[str]:
-    """Returns the ids of a session and its sub-agents. Branches are not included: they are sessions of their own."""
-    family = parents = [escape(session)]
-    for _ in range(_MAX_DEPTH):
-        rows = db.fetch_all(
-            f"SELECT id FROM sessions WHERE parent_session_id IN ({placeholders(parents)}) "
-            "AND (source = 'subagent' OR model_config LIKE ?)",
-            [*parents, '%"_delegate_from"%'],
-        )
-        parents = [row["id"] for row in rows if row["id"] not in family]
-        if not parents:
-            break
-        family = [*family, *parents]
-    return family
 
 
 def delete_session(db: Db, session: SessionId, *, lease: Lease | None = None) -> Removed:
@@ -43,6 +27,7 @@ def delete_session(db: Db, session: SessionId, *, lease: Lease | None = None) ->
     members = find_family(db, session)
     for member in members[1:]:
         check_idle(db, SessionId(member), None)
+    adopt_copies(db, members)
     db.remove_from_index(members)
     for member in members:
         db.record_change(member, "deleted")  # first: the highest number of the feed must never decrease

@@ -44,7 +44,8 @@ _LAST = ("tags", "preview", "last_active")
 SESSION_COLUMNS = (*(field.name for field in fields(Session) if field.name not in (*_LAST, "details")), *_LAST)
 # Columns that only Sojourn writes; importers fill the others.
 _COUNTERS = ("last_seq", "revision", "driver_fence", "message_count", "tool_call_count")
-_OURS = ("id", "principal", "driver", "preview", *_COUNTERS)
+_STATE = ("program", "trashed_at", "branched_from", "copied")
+_OURS = ("id", "principal", "driver", "preview", *_STATE, *_COUNTERS)
 FOREIGN_COLUMNS = tuple(name for name in (*SESSION_COLUMNS, *DETAIL_FIELDS) if name not in _OURS)
 # Cost so far. It grows at the source of an imported session, and each import updates it.
 _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
@@ -52,8 +53,16 @@ FIGURE_COLUMNS = (*_TOKENS, "api_call_count", "estimated_cost_usd", "actual_cost
 # Columns of `sessions` that sum the usage of turns, with the key in `Done.usage`.
 _USAGE_KEYS = {"input_tokens": "input_tokens", "output_tokens": "output_tokens", "estimated_cost_usd": "cost_usd"}
 _FLAGS_AND_COUNTS = ("pinned", "archived", "expiry_finalized", "compression_fallback_streak", "rewind_count")
-_INTEGERS = frozenset((*_COUNTERS, *_TOKENS, "api_call_count", *_FLAGS_AND_COUNTS))
-_TIMES = ("started_at", "last_active", "ended_at", "first_seen", "last_seen", "compression_failure_cooldown_until")
+_INTEGERS = frozenset((*_COUNTERS, *_TOKENS, "api_call_count", "copied", *_FLAGS_AND_COUNTS))
+_TIMES = (
+    "started_at",
+    "last_active",
+    "ended_at",
+    "first_seen",
+    "last_seen",
+    "compression_failure_cooldown_until",
+    "trashed_at",
+)
 _REALS = frozenset((*_TIMES, "estimated_cost_usd", "actual_cost_usd"))
 # Fields of small values whose column has another name.
 _COLUMN_OF = {
@@ -63,6 +72,7 @@ _COLUMN_OF = {
     "until": "lease_until",
     "by": "requested_by",
 }
+_MAX_TOOL_NAMES, _MAX_NAME_CHARS = 500, 200  # names of a session, characters of a name
 _JSON_FIELDS = ("value", "payload", "details", "health")
 _FLAG_FIELDS = ("possible_duplicate",)
 _REDACTED_FIELDS = ("note", "error")  # the other texts are names, which are compared character by character
@@ -207,6 +217,16 @@ def sum_usage(items: Iterable[object]) -> dict[str, float]:
             if isinstance(amount, (int, float)) and not isinstance(amount, bool) and 0 < amount < 1e15:
                 totals[column] = totals.get(column, 0) + (amount if column == "estimated_cost_usd" else int(amount))
     return totals
+
+
+def add_tool_names(known: str, messages: Iterable[Message]) -> str:
+    """Returns the names of the tools that a session calls, separated by commas, with those of more messages added."""
+    names = dict.fromkeys(known.split(",") if known else ())
+    for message in messages:
+        for name in (*(call.name for call in tool_calls_of(message)), message.tool_name or ""):
+            if name and len(names) < _MAX_TOOL_NAMES:
+                names[escape(name[:_MAX_NAME_CHARS].replace(",", " "))] = None
+    return ",".join(names)
 
 
 def count_tool_calls(message: Message) -> int:

@@ -81,6 +81,8 @@ def _collect(
 def _message_conditions(query: SearchQuery) -> Conditions:
     where = filter_conditions(query)
     where.add("(m.active = 1 OR m.compacted = 1)")
+    if query.session is None:
+        where.add("m.seq > s.copied")  # found where they were said
     where.add_choice("m.role", query.roles)
     where.add_filters(
         ("m.session_id = ?", query.session), ("m.timestamp >= ?", query.since), ("m.timestamp < ?", query.until)

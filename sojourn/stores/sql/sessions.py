@@ -29,7 +29,6 @@ from sojourn.text.query import Clause, parse_query
 
 _SUMMARY_COLUMNS = ", ".join(f"s.{name}" for name in SESSION_COLUMNS)
 _ALL_COLUMNS = _SUMMARY_COLUMNS + ", " + ", ".join(f"s.{name}" for name in DETAIL_FIELDS if name != "system_prompt")
-_CHANGEABLE = ("title", "pinned", "archived", "model", "cwd")
 
 
 def tombstone_hash(*parts: str) -> str:
@@ -132,7 +131,7 @@ def resolve_session(db: Db, words: str, *, principal: Principal = OWNER) -> Sess
 
 
 def list_sessions(db: Db, listing: Listing) -> list[Session]:
-    where = _listing_conditions(listing)
+    where = listing_conditions(listing)
     rows = db.fetch_all(
         f"SELECT {_SUMMARY_COLUMNS} FROM sessions s WHERE {where} ORDER BY s.last_active DESC, s.id DESC "
         "LIMIT ? OFFSET ?",
@@ -142,7 +141,7 @@ def list_sessions(db: Db, listing: Listing) -> list[Session]:
 
 
 def count_sessions(db: Db, listing: Listing) -> int:
-    where = _listing_conditions(replace(listing, before=None))
+    where = listing_conditions(replace(listing, before=None))
     return fetch_number(db, f"SELECT count(*) AS n FROM sessions s WHERE {where}", where.params)
 
 
@@ -150,15 +149,30 @@ def filter_conditions(query: Listing | SearchQuery) -> Conditions:
     """Returns the conditions of the filters that listings and searches share."""
     where = Conditions()
     where.add("s.principal = ?", query.principal)
+    where.add(f"s.trashed_at IS {'NOT ' if isinstance(query, Listing) and query.trashed else ''}NULL")
     where.add_filters(("s.archived = ?", None if query.archived is None else int(query.archived)))
     where.add_choice("s.source", query.sources)
-    for tag in query.tags:
-        where.add("(',' || s.tags || ',') LIKE ? ESCAPE '!'", f"%,{escape_like(escape(clean_tag(tag)))},%")
+    where.add_choice("s.program", query.programs)
+    where.add_choice("s.cwd", query.projects)
+    where.add_choice("s.model", query.models)
     where.add_filters(("s.model = ?", query.model or None))
+    if query.tools:
+        patterns = [_name_pattern(tool) for tool in query.tools]
+        where.add("(" + " OR ".join([_HAS_NAME.format("tools")] * len(patterns)) + ")", *patterns)
+    for tag in query.tags:
+        where.add(_HAS_NAME.format("tags"), _name_pattern(clean_tag(tag)))
     return where
 
 
-def _listing_conditions(listing: Listing) -> Conditions:
+_HAS_NAME = "(',' || s.{} || ',') LIKE ? ESCAPE '!'"
+
+
+def _name_pattern(name: str) -> str:
+    return f"%,{escape_like(escape(name))},%"
+
+
+def listing_conditions(listing: Listing) -> Conditions:
+    """Returns the conditions of a session list."""
     where = filter_conditions(listing)
     where.add_filters(
         ("s.pinned = ?", None if listing.pinned is None else int(listing.pinned)),
@@ -166,6 +180,8 @@ def _listing_conditions(listing: Listing) -> Conditions:
         ("s.last_active >= ?", listing.since),
         ("s.last_active < ?", listing.until),
     )
+    if not listing.subagents:
+        where.add("NOT (s.source = 'subagent' OR COALESCE(s.model_config, '') LIKE ?)", '%"_delegate_from"%')
     for clause in _parse_title_query(listing.text):
         add_title_condition(where, clause)
     if listing.before:
@@ -195,31 +211,6 @@ def add_title_condition(where: Conditions, clause: Clause) -> None:
 def escape_like(text: str) -> str:
     """Escapes a text for a LIKE pattern with ESCAPE '!'."""
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-
-
-def change_session(db: Db, old: Session, new: Session) -> Session:
-    """Compare-and-swap on the revision. Fields that are not changeable are ignored."""
-    values: dict[str, Any] = {name: getattr(new, name) for name in _CHANGEABLE}
-    values["title"] = clean_title(new.title) if new.title else None
-    values["tags"] = ",".join(sorted({clean_tag(tag) for tag in new.tags}))
-    values["pinned"], values["archived"] = int(new.pinned), int(new.archived)
-    if values["title"] != old.title:
-        check_title_free(db, old.principal, values["title"], besides=old.id)
-    columns = {name: to_stored_text(v, db.redact) if isinstance(v, str) else v for name, v in values.items()}
-    columns["title_terms"] = title_terms(columns["title"])
-    is_updated = db.execute(
-        f"UPDATE sessions SET {', '.join(f'{name} = ?' for name in columns)}, revision = revision + 1 "
-        "WHERE id = ? AND revision = ?",
-        [*columns.values(), old.id, old.revision],
-    )
-    if not is_updated:
-        current = get_session(db, old.id)
-        raise Conflict(
-            f'Session "{old.id}" was changed by somebody else (revision {current.revision}, not {old.revision}).',
-            hint="Read it again and repeat the change.",
-        )
-    db.record_change(old.id, "changed")
-    return get_session(db, old.id)
 
 
 def put_blob(db: Db, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> str:

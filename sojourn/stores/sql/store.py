@@ -20,11 +20,14 @@ from sojourn.stores.sql import admin, inbox, leases, log, outbox, questions, rec
 from sojourn.stores.sql import bindings as binding_rows
 from sojourn.stores.sql import gateways as gateway_rows
 from sojourn.stores.sql import handoffs as handoff_steps
+from sojourn.stores.sql.branches import branch_session
 from sojourn.stores.sql.db import Db, fetch_number
+from sojourn.stores.sql.facets import count_facets
 from sojourn.stores.sql.handoff_guard import get_handoff
 from sojourn.stores.sql.ingest import ingest_batch, list_fingerprints, list_forgotten
 from sojourn.stores.sql.row_claims import ClaimFilter, ClaimTable, Item
 from sojourn.stores.sql.rows import redact_message
+from sojourn.stores.sql.session_changes import change_session
 from sojourn.stores.sql.tables import TABLES
 from sojourn.stores.sql.wakeups import ALL_SESSIONS, Subscribers, Wakeup
 from sojourn.text.redaction import Redactor
@@ -88,7 +91,10 @@ class SqlStore(ABC):
     resolve = read_method(sessions.resolve_session)
     find = read_method(sessions.list_sessions)
     count = read_method(sessions.count_sessions)
-    change = write_method(sessions.change_session)
+    branch = write_method(branch_session)
+    list_waiting = read_method(questions.list_waiting)
+    count_facets = read_method(count_facets)
+    change = write_method(change_session)
     put_blob = write_method(sessions.put_blob)
     get_blob = read_method(sessions.get_blob)
     get_question = read_method(questions.get_question)

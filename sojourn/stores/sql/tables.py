@@ -26,7 +26,7 @@ def _table(name: str, key: str, columns: str) -> Table:
     return Table(name, tuple(key.split()), (*key.split(), *columns.split()))
 
 
-_SESSION = " ".join((*SESSION_COLUMNS[1:], *DETAIL_FIELDS, "title_terms system_prompt_hash lease_fence"))
+_SESSION = " ".join((*SESSION_COLUMNS[1:], *DETAIL_FIELDS, "title_terms system_prompt_hash lease_fence tools"))
 _USAGE_KEY = "session_id model billing_provider billing_base_url billing_mode task"
 _USAGE = "api_call_count input_tokens output_tokens cache_read_tokens cache_write_tokens reasoning_tokens"
 _COST = "estimated_cost_usd actual_cost_usd cost_status cost_source first_seen last_seen"

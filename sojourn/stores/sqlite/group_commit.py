@@ -29,9 +29,10 @@ _MAX_ROWS = 1000  # rows in one bulk insert
 _MAX_CACHED_SESSIONS = 10_000  # sessions whose last seq is remembered
 _FENCES = ("fence", "driver_fence")
 _ADVANCE = (
-    "UPDATE sessions SET last_seq = NEW.seq, {counters}ended_at = NULL, end_reason = NULL WHERE id = NEW.session_id "
-    "AND last_seq = NEW.seq - 1 AND lease_fence = NEW.fence AND driver_fence = NEW.driver_fence "
-    "AND lease_until IS NOT NULL AND (SELECT max(number) FROM schema_migrations) <= @newest{condition}; "
+    "UPDATE sessions SET last_seq = NEW.seq, {counters}ended_at = NULL, end_reason = NULL, trashed_at = NULL "
+    "WHERE id = NEW.session_id AND last_seq = NEW.seq - 1 AND lease_fence = NEW.fence "
+    "AND driver_fence = NEW.driver_fence AND lease_until IS NOT NULL "
+    "AND (SELECT max(number) FROM schema_migrations) <= @newest{condition}; "
     "SELECT RAISE(ABORT, 'not as expected') WHERE changes() <> 1;"
 )
 Work = Callable[[Any], Any]
@@ -114,8 +115,11 @@ MESSAGES = BulkInsert(
 
 
 def bulk_insert_for(items: Sequence[Yielded]) -> BulkInsert | None:
-    """Returns the bulk insert that takes all of these items; None if their types differ."""
+    """Returns the bulk insert that takes all of these items; None if their types differ, or if tools are called, whose
+    names belong into the row of the session."""
     bulk = CHUNKS if isinstance(items[0], Chunk) else MESSAGES
+    if any(isinstance(item, Message) and (item.tool_calls or item.tool_name) for item in items):
+        return None
     return bulk if all(isinstance(item, bulk.item_type) for item in items) else None
 
 

@@ -12,17 +12,18 @@ from sojourn.stores.sql.history import SELECT_FACTS, FactsRow, SessionFactsCache
 from sojourn.stores.sqlite.connect import connect, translate_errors
 from sojourn.text.escape import first_words
 
-_ALL_FACTS = SELECT_FACTS.format(born="rowid", where="", where_too="")
-_SESSION_FACTS = SELECT_FACTS.format(born="rowid", where="WHERE session_id = ?1", where_too="WHERE s.id = ?1")
+_ALL_FACTS = SELECT_FACTS.format(born="rowid", where="", and_too="")
+_SESSION_FACTS = SELECT_FACTS.format(born="rowid", where="WHERE session_id = ?1", and_too="AND s.id = ?1")
 _CHANGED_IDS = "SELECT DISTINCT session_id FROM changes WHERE n > ?"
 _ROWS = """
 SELECT id, role, content, structured, tool_calls, tool_name
-FROM messages WHERE session_id = ? AND active = 1 ORDER BY seq
+FROM messages WHERE session_id = ?1 AND active = 1 AND seq > (SELECT copied FROM sessions WHERE id = ?1) ORDER BY seq
 """
 _EXCHANGES = """
 SELECT id, role, CASE role WHEN 'assistant' THEN NULL ELSE content END, structured, tool_calls, tool_name,
        tool_call_id, effect_disposition, extra
-FROM messages WHERE session_id = ? AND active = 1 AND (tool_calls IS NOT NULL OR role IN ('user', 'tool')) ORDER BY seq
+FROM messages WHERE session_id = ?1 AND active = 1 AND (tool_calls IS NOT NULL OR role IN ('user', 'tool'))
+      AND seq > (SELECT copied FROM sessions WHERE id = ?1) ORDER BY seq
 """
 _FIRST_USER_MESSAGE = """
 SELECT substr(CAST(content AS BLOB), 1, 400), structured FROM messages
@@ -68,7 +69,7 @@ class SqliteHistory:
             db.execute("BEGIN")  # one snapshot for all queries
             try:
                 newest = db.execute("SELECT max(n) FROM changes").fetchone()[0] or 0
-                count = db.execute("SELECT count(*) FROM sessions").fetchone()[0]
+                count = db.execute("SELECT count(*) FROM sessions WHERE trashed_at IS NULL").fetchone()[0]
                 return self._facts.refresh(newest, count, self._read_changed_ids, self._read_facts)
             finally:
                 db.execute("COMMIT")

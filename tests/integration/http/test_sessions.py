@@ -7,6 +7,11 @@ from sojourn.core.sessions import Principal
 from tests.integration.http.conftest import say
 
 
+@pytest.fixture
+async def session(store):
+    return await store.create(title="talk")
+
+
 async def test_a_new_home_has_no_sessions(client):
     answer = await client.get("/api/sessions")
     assert answer.status_code == 200
@@ -180,3 +185,41 @@ async def test_a_child_names_its_parent_and_is_listed_under_it(client, store):
     found = (await client.get(f"/api/sessions?parent={parent.id}")).json()["sessions"]
     assert [one["id"] for one in found] == [child["id"]]
     assert (await client.post("/api/sessions", json={"parent": "nobody"})).status_code == 404
+
+
+async def test_facets_count_what_the_list_can_be_filtered_by(client, store):
+    await store.create(source="cli", model="m-1", cwd="/garden")
+    await store.create(source="web", model="m-1")
+    found = (await client.get("/api/facets?source=web")).json()
+    assert found["total"] == 1
+    assert found["facets"]["source"] == [{"value": "cli", "count": 1}, {"value": "web", "count": 1}]
+    assert found["facets"]["model"] == [{"value": "m-1", "count": 1}]
+    assert found["facets"]["project"] == []
+    for query in ("source=", "nonsense=1", "limit=0"):
+        assert (await client.get(f"/api/facets?{query}")).status_code == 422, query
+
+
+async def test_the_trash_is_a_state_that_can_be_undone(client, store, session):
+    path = f"/api/sessions/{session.id}"
+    first = (await client.patch(path, json={"trashed": True})).json()
+    assert first["trashed_at"] is not None
+    assert (await client.patch(path, json={"trashed": True})).json()["trashed_at"] == first["trashed_at"]
+    assert (await client.get("/api/sessions")).json()["sessions"] == []
+    assert [one["id"] for one in (await client.get("/api/sessions?trashed=true")).json()["sessions"]] == [session.id]
+    assert (await client.get(path)).json()["trashed_at"] == first["trashed_at"]
+    assert (await client.patch(path, json={"trashed": False})).json()["trashed_at"] is None
+    assert len((await client.get("/api/sessions")).json()["sessions"]) == 1
+
+
+async def test_a_branch_says_where_it_came_from(client, store, session):
+    await say(store, session, user("one"), user("two"))
+    made = await client.post(f"/api/sessions/{session.id}/branch", json={"at": 1})
+    assert made.status_code == 201
+    branch = made.json()
+    assert (branch["branched_from"], branch["copied"]) == (f"{session.id}:1", 1)
+    assert made.headers["location"] == f"/api/sessions/{branch['id']}"
+    for wanted in ({}, {"at": -1}, {"at": "x"}, {"at": 2**63}, {"at": 1, "to": 2}):
+        assert (await client.post(f"/api/sessions/{session.id}/branch", json=wanted)).status_code == 422, wanted
+    other = {"Sojourn-Principal": "somebody"}
+    refused = await client.post(f"/api/sessions/{session.id}/branch", json={"at": 1}, headers=other)
+    assert refused.status_code == 404

@@ -256,3 +256,22 @@ async def test_waiting_in_line_is_possible(client, scripted, kit):
     await kit.service.settle()
     page = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
     assert page[-1]["content"] == "next"
+
+
+async def test_a_request_that_waits_is_shown_and_can_be_taken_back(client, scripted):
+    scripted.on("first", PauseGate("go"), SayText("done"))
+    session = await begin(client)
+    await client.post(f"/api/sessions/{session}/turns", json={"message": "first"})
+    waits = (await client.post(f"/api/sessions/{session}/turns", json={"message": "later", "when_busy": "wait"})).json()
+    turns = (await client.get(f"/api/sessions/{session}/turns")).json()["turns"]
+    assert [(one["state"], one["message"]) for one in turns] == [("running", "first"), ("queued", "later")]
+    assert [one["running"] for one in (await client.get("/api/sessions")).json()["sessions"]] == [True]
+    assert (await client.delete(f"/api/sessions/{session}/turns/{turns[0]['turn_id']}")).status_code == 409
+    assert (await client.delete(f"/api/sessions/{session}/turns/{waits['turn_id']}")).status_code == 204
+    assert (await client.delete(f"/api/sessions/{session}/turns/{waits['turn_id']}")).status_code == 409
+    scripted.gate("go").open()
+    async with asyncio.timeout(10):
+        while (await client.get(f"/api/sessions/{session}/turns")).json()["turns"]:
+            await asyncio.sleep(0.02)
+    said = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
+    assert [one["content"] for one in said if one["role"] == "user"] == ["first"]

@@ -5,11 +5,14 @@ from pathlib import Path
 import pytest
 
 from sojourn.core.errors import StoreReadOnly
-from sojourn.core.messages import user
+from sojourn.core.messages import Message, user
 from sojourn.core.sessions import SessionId
 from sojourn.ports.store import Listing, Record
 from sojourn.stores.postgres import migrate as postgres
 from sojourn.stores.postgres.store import PostgresStore
+from sojourn.stores.sql.db import Db
+from sojourn.stores.sql.log import LOG_COLUMNS
+from sojourn.stores.sql.rows import message_row
 from sojourn.stores.sql.tables import TABLES
 from sojourn.stores.sqlite import migrate as sqlite
 from sojourn.stores.sqlite.store import SqliteStore
@@ -20,17 +23,30 @@ OLD_POSTGRES = [number for number, _, _ in postgres.load_migrations()[:-1]]
 
 
 async def begin_in(store: SqliteStore | PostgresStore) -> None:
-    """What every version could do: a session, and words in it."""
-    session = (await store.create(id=SessionId("old"), title="Garden")).id
-    lease = await store.lease(session, holder="me", surface="cli")
-    await store.append(lease, [user("kept for years")])
-    await store.renew(lease, 0)
+    """What every version could store: a session, an imported one, and words in them."""
+    await store._write(insert_old_rows)
     await store.close()
+
+
+def insert_old_rows(db: Db) -> None:
+    said = message_row(user("kept for years"), str, now=1.0)
+    called = message_row(Message(role="tool", content="ok", tool_name="terminal"), str, now=1.0)
+    odd = message_row(Message(role="tool", content="ok", tool_name="a,b"), str, now=1.0)
+    for row in (("old", "cli", "Garden", 1.0, 1.0, 1, 1), ("theirs", "telegram", None, 1.0, 1.0, 3, 3)):
+        columns = "id, source, title, started_at, last_active, last_seq, message_count"
+        db.execute(f"INSERT INTO sessions({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    values = ("hermes", "/h", "x", "theirs", "f", 1.0)
+    columns = "source, source_home, source_id, session_id, fingerprint, at"
+    db.execute(f"INSERT INTO imports({columns}) VALUES (?, ?, ?, ?, ?, ?)", values)
+    rows = [("old", 1, said), ("theirs", 1, called), ("theirs", 2, called), ("theirs", 3, odd)]
+    db.insert_messages(LOG_COLUMNS, ((session, seq, *row) for session, seq, row in rows))
 
 
 async def works_like_new(store: SqliteStore | PostgresStore, newest: int) -> None:
     old = SessionId("old")
-    assert [one.title for one in await store.find(Listing())] == ["Garden"]
+    assert {one.title for one in await store.find(Listing())} == {"Garden", None}
+    facets = await store.count_facets(Listing())
+    assert (facets["program"], facets["tool"]) == ({"sojourn": 1, "hermes": 1}, {"terminal": 1})
     assert await read_contents(store, old) == ["kept for years"]
     assert (await store.verify()).clean
     assert (await store.stats()).schema == newest

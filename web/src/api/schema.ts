@@ -1,5 +1,20 @@
 // Written by `python -m scripts.api_types` from the OpenAPI document. A test keeps it up to date.
 
+/** A turn that runs, or a request that waits for its turn. */
+export interface ActiveTurn {
+  turn_id: string;
+  state: "running" | "queued";
+  message: string;
+  files: Array<string>;
+  by: string;
+  at: string | null;
+}
+
+/** The running turn first, then those that wait, in their order. */
+export interface ActiveTurns {
+  turns: Array<ActiveTurn>;
+}
+
 /** What a person chose when a turn asked (`progress`, stage `approval`). */
 export interface ApprovalBody {
   question: string;
@@ -65,6 +80,11 @@ export interface AttachmentSchema {
   holds_secrets: boolean;
 }
 
+/** Where a branch begins. */
+export interface BranchPoint {
+  at: number;
+}
+
 /** A browser that is signed in. */
 export interface BrowserSchema {
   id: string;
@@ -123,6 +143,18 @@ export interface CompactionDetail {
   tokens?: number;
   left?: number;
   summary?: number;
+}
+
+/** Values by facet (program, source, project, model, tool, tag, month), most sessions first. */
+export interface FacetPage {
+  total: number;
+  facets: Record<string, Array<FacetValue>>;
+}
+
+/** A value to filter by, and how many sessions have it. */
+export interface FacetValue {
+  value: string;
+  count: number;
 }
 
 /** A file of a message. */
@@ -206,6 +238,41 @@ export interface HitSchema {
   source: string;
   tool_name: string | null;
   snippet: SnippetSchema;
+}
+
+/** A session in a list, with what happens in it now. */
+export interface ListedSession {
+  id: string;
+  title?: string | null;
+  source: string;
+  tags: Array<string>;
+  pinned: boolean;
+  archived: boolean;
+  parent_session_id?: string | null;
+  model?: string | null;
+  cwd?: string | null;
+  started_at: string | null;
+  last_active: string | null;
+  ended_at?: string | null;
+  end_reason?: string | null;
+  message_count: number;
+  tool_call_count: number;
+  input_tokens: number;
+  output_tokens: number;
+  estimated_cost_usd?: number | null;
+  last_seq: number;
+  revision: number;
+  driver?: string | null;
+  handoff_state?: string | null;
+  handoff_platform?: string | null;
+  handoff_error?: string | null;
+  preview: string;
+  program: string;
+  trashed_at?: string | null;
+  branched_from?: string | null;
+  copied: number;
+  running: boolean;
+  waiting: boolean;
 }
 
 /** A block of context that the runtime receives. */
@@ -401,6 +468,7 @@ export interface SessionChanges {
   tags: Array<string>;
   pinned: boolean;
   archived: boolean;
+  trashed: boolean;
   model?: string | null;
   cwd?: string | null;
   revision?: number | null;
@@ -433,43 +501,18 @@ export interface SessionDetail {
   handoff_platform?: string | null;
   handoff_error?: string | null;
   preview: string;
+  program: string;
+  trashed_at?: string | null;
+  branched_from?: string | null;
+  copied: number;
   details: Record<string, unknown>;
 }
 
 /** A page of a list. */
 export interface SessionPage {
-  sessions: Array<SessionSchema>;
+  sessions: Array<ListedSession>;
   next?: string | null;
   total?: number | null;
-}
-
-/** One conversation, with one id for life. */
-export interface SessionSchema {
-  id: string;
-  title?: string | null;
-  source: string;
-  tags: Array<string>;
-  pinned: boolean;
-  archived: boolean;
-  parent_session_id?: string | null;
-  model?: string | null;
-  cwd?: string | null;
-  started_at: string | null;
-  last_active: string | null;
-  ended_at?: string | null;
-  end_reason?: string | null;
-  message_count: number;
-  tool_call_count: number;
-  input_tokens: number;
-  output_tokens: number;
-  estimated_cost_usd?: number | null;
-  last_seq: number;
-  revision: number;
-  driver?: string | null;
-  handoff_state?: string | null;
-  handoff_platform?: string | null;
-  handoff_error?: string | null;
-  preview: string;
 }
 
 /** The part of a text that answers. Marks are (start, end) in characters of it. */

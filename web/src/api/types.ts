@@ -6,8 +6,8 @@ export type {
   CommandAnswer,
   HistorySchema as FoundHistory,
   HitSchema as SearchHit,
+  ListedSession as Session,
   RuntimeSchema as RuntimeInfo,
-  SessionSchema as Session,
   StatsSchema as StoreStats,
 } from "@/api/schema";
 
