@@ -18,6 +18,7 @@ ALL = (
     "http_load",
     "templates",
     "streams",
+    "turn",
     "skills",
     "memory",
     "handoff",

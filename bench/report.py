@@ -39,6 +39,11 @@ def limit(name: str, ours: float, unit: str, *, most: float) -> Bar:
     return Bar(name, ours, None, unit, None, f"at most {most:g} {unit}", ours <= most)
 
 
+def at_least(name: str, ours: float, unit: str, *, least: float) -> Bar:
+    """A promise of more in plain figures."""
+    return Bar(name, ours, None, unit, None, f"at least {least:g} {unit}", ours >= least)
+
+
 def provenance() -> dict[str, str]:
     """What a result was measured on. A result without these is refused by tests/unit/bench/test_report.py."""
     commit = _output_of("git", "rev-parse", "--short", "HEAD")

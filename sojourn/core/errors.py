@@ -1,46 +1,4 @@
-"""The error tree: every exception that a person may see.
-
-    SojournError                      code              exit  http
-    ├── BadInput                      bad_input            2   400   the input cannot be used
-    │   ├── BadConfig                 bad_config           2   400   a setting has an invalid value
-    │   └── BadTitle                  bad_title            2   400
-    ├── NotFound                      not_found            3   404
-    │   └── Ambiguous                 ambiguous            3   409   several matches; none was chosen
-    ├── Conflict                      conflict             4   409   another writer was first
-    │   ├── TitleTaken                title_taken          4   409
-    │   ├── SessionBusy               session_busy         4   409   a turn is running
-    │   ├── NotDriving                not_driving          4   409   another surface owns the session
-    │   ├── CannotSteer               cannot_steer         4   409   the runtime takes no input during a turn
-    │   ├── BeingHandedOver           being_handed_over    4   409   a hand-off of the session is in progress
-    │   ├── LeaseLost                 lease_lost           4   409   the turn lease expired or was taken over
-    │   └── Forgotten                 forgotten            4   410   erased on request; imports skip it
-    ├── StoreUnavailable              store_unavailable    5   503
-    │   ├── StoreCorrupt              store_corrupt        5   503
-    │   ├── StoreLocked               store_locked         5   503
-    │   ├── StoreNewer                store_newer          5   503   written by a newer Sojourn
-    │   ├── StoreForeign              store_foreign        5   503   another program's database
-    │   ├── StoreReadOnly             store_read_only      5   503
-    │   └── StoreFull                 store_full           5   507   no space left on the disk
-    ├── SourceUnreadable              source_unreadable    6   422   a foreign history exists but cannot be read
-    ├── MissingPackage                missing_extra        7   501   an optional package is not installed
-    ├── NotAllowed                    not_allowed          8   401
-    ├── RuntimeFailed                 runtime_failed       9   502   a runtime could not finish the turn
-    │   ├── RuntimeUnreachable        runtime_unreachable  9   503   no answer, or the connection broke
-    │   ├── RuntimeTimeout            runtime_timeout      9   504   it stopped answering
-    │   ├── KeyRefused                key_refused          9   502   the key is missing, wrong or lacks rights
-    │   ├── RateLimited               rate_limited         9   429   too many requests; works again later
-    │   ├── ContextFull               context_full         9   422   the context window is exceeded
-    │   ├── SpendingLimit             spending_limit       9   402   the configured cost limit is reached
-    │   └── Interrupted               interrupted          9   503   the process ended in the middle of a turn
-    ├── PlatformFailed                platform_failed     10   502   a chat network refused or failed
-    │   ├── PlatformDown              platform_down       10   503   the connection is lost
-    │   ├── SendRefused               send_refused        10   502   the network did not accept a message
-    │   └── ThreadsUnsupported        threads_unsupported 10   422   the chat cannot hold threads
-    │       └── NoThreadHere          threads_unsupported 10   422   the same, and what the place really is
-    ├── ServerUnreachable             server_unreachable  11   503   our server does not answer or start
-    └── PluginFailed                  plugin_failed        1   503   a plugin could not be loaded
-        └── PluginDown                plugin_down          1   502   a plugin's process gave no proper answer
-            └── PluginTimeout         plugin_timeout       1   504   it did not answer in time
+"""The error tree: every exception that a person may see. `docs/reference/exit-codes.md` lists them.
 
 An error carries a stable `code`, a message (what happened, naming the value) and a `hint` (what to do next). The leaf
 that meets a foreign exception translates it once, with `from`.

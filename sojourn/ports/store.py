@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from sojourn.core.events import Yielded
 from sojourn.core.messages import Json
@@ -15,6 +15,7 @@ from sojourn.ports.history import History
 from sojourn.ports.store_admin import Ingest, StoreAdmin
 from sojourn.text.query import Snippet
 
+T = TypeVar("T")
 Log = AsyncGenerator[Recorded, None]
 HealthState = Literal["healthy", "degraded", "read-only", "recovering"]
 
@@ -126,15 +127,27 @@ class PendingQuestion:
     asked_at: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SideWrites:
-    """Records written in the same transaction as items of the log."""
+class Transaction(Protocol):
+    """The store inside one transaction, without awaiting. Each method is described where the store has it."""
 
-    asked: tuple[PendingQuestion, ...] = ()
-    new: tuple[Record, ...] = ()  # Conflict if one exists already
-    put: tuple[Record, ...] = ()
-    drop: tuple[tuple[str, str], ...] = ()  # kind and key
-    release_lease: bool = False
+    def get(self, session: SessionId, *, principal: Principal | None = None) -> Session: ...
+    def change(self, old: Session, new: Session) -> Session: ...
+    def set_title(self, session: SessionId, title: str, *, instead_of: str | None = None) -> str | None: ...
+    def get_blob(self, session: SessionId, hash: str) -> tuple[bytes, str]: ...
+    def set_driver(self, session: SessionId, surface: str, *, fence: int | None = None) -> Session: ...
+    def lease(self, session: SessionId, *, holder: str, surface: str, seconds: float = 30.0) -> Lease: ...
+    def renew(self, lease: Lease, seconds: float = 30.0) -> Lease: ...
+    def send_control(self, session: SessionId, kind: str, payload: Json = None, *, by: str = "") -> Control: ...
+    def append(self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None) -> list[Recorded]: ...
+    def set_flags(self, lease: Lease, seqs: Sequence[int], *, active: bool, compacted: bool) -> int: ...
+    def read(self, session: SessionId, *, after: int = 0, messages_only: bool = False) -> Iterator[Recorded]: ...
+    def put_question(self, session: SessionId, asked: PendingQuestion) -> None: ...
+    def put_record(self, record: Record, *, expect: int | None = None) -> Record: ...
+    def get_record(self, kind: str, key: str) -> Record | None: ...
+    def list_records(
+        self, kind: str, *, session: SessionId | None = None, prefix: str = "", after: str = "", limit: int = 1000
+    ) -> list[Record]: ...
+    def delete_record(self, kind: str, key: str, *, expect: int | None = None) -> bool: ...
 
 
 class SessionTable(Protocol):
@@ -166,6 +179,9 @@ class SessionTable(Protocol):
     async def change(self, old: Session, new: Session) -> Session:
         """Sets title, tags, pin, archive, trash, model, folder if `old.revision` is current. Conflict, TitleTaken."""
 
+    async def set_title(self, session: SessionId, title: str, *, instead_of: str | None = None) -> str | None:
+        """Sets a title unless the person has set another than `instead_of`; a taken one gets a free number."""
+
     async def delete(self, session: SessionId, *, lease: Lease | None = None) -> Removed:
         """Deletes a session and its sub-agents. SessionBusy while a turn runs."""
 
@@ -176,12 +192,11 @@ class SessionTable(Protocol):
 class SessionLog(Protocol):
     """Appends to, reads and searches the log of sessions. Items are numbered 1, 2, 3 … per session."""
 
-    async def append(
-        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: SideWrites | None = None
-    ) -> list[Recorded]:
-        """Stores items and `along` in one transaction before it returns. Does nothing without items. An answered
-        approval removes its pending question, and `done` all of them. LeaseLost, NotDriving."""
+    async def append(self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None) -> list[Recorded]:
+        """Stores items in one transaction before it returns. An answered approval removes its pending question, and
+        `done` all of them. LeaseLost, NotDriving."""
 
+    async def redact(self, items: Sequence[Yielded]) -> list[Yielded]: ...  # for `Transaction.append`
     async def get_question(self, session: SessionId, id: str) -> PendingQuestion | None: ...
     async def list_waiting(self) -> list[SessionId]: ...  # sessions with a question that waits
     # With `before`, read yields what is below it, newest first.
@@ -222,6 +237,10 @@ class ChangeFeed(Protocol):
 class SessionStore(SessionTable, SessionLog, Leases, ChangeFeed, Protocol):
     """Sessions and everything in them."""
 
+    async def transact(self, work: Callable[[Transaction], T]) -> T:
+        """Runs `work` in one transaction, on disk when this returns. It may run twice: it must have no other effect."""
+
+    async def snapshot(self, work: Callable[[Transaction], T]) -> T: ...  # runs `work`, which only reads
     async def health(self) -> Health: ...  # never raises
     async def close(self) -> None: ...
 

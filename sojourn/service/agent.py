@@ -12,8 +12,8 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from sojourn.core.attachments import Attachment
@@ -34,6 +34,7 @@ from sojourn.ports.context import (
     ContextSource,
 )
 from sojourn.ports.runtime import HasOwnTools, HistoryEntry, Runtime, TurnInput
+from sojourn.ports.store import Transaction
 from sojourn.ports.tool import Question, Reply
 from sojourn.service.cost_limits import CostBook
 from sojourn.service.plugin_cache import PluginCache
@@ -64,7 +65,7 @@ class AgentService:
     ) -> tuple[TurnInput, ContextRequest]:
         """The input of the runtime, and the request that context sources saw."""
         record, session, writer = started.record, started.session, started.writer
-        past, earlier = await self.history(record)
+        past, earlier, state, may_spend = await self._app.store.snapshot(partial(self._read, record=record))
         tools = tuple(tool for tool in await self._plugins.tools() if tool.for_whom(session.principal))
         request = ContextRequest(
             session=session,
@@ -76,7 +77,6 @@ class AgentService:
             template=record.said.template,
             budget=SOURCE_TOKENS,
         )
-        may_spend, state = await self._costs.open_budget(record.session, record.id), await self._state(record)
         given = await self._gather(request, writer)
         examples = tuple(message for one in given for message in one.examples)
         blocks = [block for one in given for block in one.blocks]
@@ -107,19 +107,13 @@ class AgentService:
         )
         return turn, request
 
-    async def history(self, record: TurnRecord) -> tuple[tuple[HistoryEntry, ...], list[Message]]:
-        """The active messages before this request, and all that they stand for, summarised ones included. A summary
-        takes the place of the first message it replaces."""
-        live, earlier = list[tuple[int, HistoryEntry]](), list[Message]()
-        async with aclosing(self._app.store.read(record.session, messages_only=True)) as log:
-            async for kept in log:
-                if kept.seq > record.after:
-                    break
-                if isinstance(kept.item, Message) and (kept.item.active or kept.item.compacted):
-                    earlier.append(kept.item)
-                    if kept.item.active:
-                        live.append((summary_place(kept.item) or kept.seq, HistoryEntry(kept.seq, kept.item)))
-        return tuple(past for _, past in sorted(live, key=lambda one: one[0])), earlier
+    def _read(
+        self, store: Transaction, record: TurnRecord
+    ) -> tuple[tuple[HistoryEntry, ...], list[Message], dict[str, Json], Callable[[float], None]]:
+        """The history of the session, the state of its runtime, and the budget of the turn."""
+        state = store.get_record(STATE_KIND, f"{record.session}/{record.runtime}")
+        budget = self._costs.open_budget(store, record.session, record.id)
+        return *read_history(store, record), dict(state.value) if state else {}, budget
 
     async def _gather(self, request: ContextRequest, writer: TurnWriter) -> list[ContextContribution]:
         """Asks the context sources stage by stage, those of one stage concurrently."""
@@ -174,10 +168,6 @@ class AgentService:
                 logger.exception("context source %r could not learn from a turn", source)
 
     # the rest of the input
-    async def _state(self, record: TurnRecord) -> dict[str, Json]:
-        found = await self._app.store.get_record(STATE_KIND, f"{record.session}/{record.runtime}")
-        return dict(found.value) if found else {}
-
     def _workspace(self, started: StartedTurn, controls: TurnControls, provenance: Provenance) -> TurnWorkspace:
         record, session, settings = started.record, started.session, self._app.settings
         return TurnWorkspace(
@@ -197,6 +187,20 @@ class AgentService:
             return (await self._app.store.get_blob(session.id, attachment.hash))[0]
 
         return read
+
+
+def read_history(store: Transaction, record: TurnRecord) -> tuple[tuple[HistoryEntry, ...], list[Message]]:
+    """The active messages before this request, and all that they stand for, summarised ones included. A summary takes
+    the place of the first message it replaces."""
+    live, earlier = list[tuple[int, HistoryEntry]](), list[Message]()
+    for kept in store.read(record.session, messages_only=True):
+        if kept.seq > record.after:
+            break
+        if isinstance(kept.item, Message) and (kept.item.active or kept.item.compacted):
+            earlier.append(kept.item)
+            if kept.item.active:
+                live.append((summary_place(kept.item) or kept.seq, HistoryEntry(kept.seq, kept.item)))
+    return tuple(past for _, past in sorted(live, key=lambda one: one[0])), earlier
 
 
 def fit_budget(given: ContextContribution, budget: int) -> ContextContribution:

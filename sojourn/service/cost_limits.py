@@ -10,30 +10,24 @@ from sojourn.core.errors import SpendingLimit
 from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId, TurnId
 from sojourn.core.settings import Settings
-from sojourn.ports.store import Record, RecordStore
+from sojourn.ports.store import Record, Transaction
 
 _KIND = "usage"  # one record per day and session
+_PAGE_RECORDS = 1000
 _SUMMED = ("input_tokens", "output_tokens", "cost_usd")
 
 
 class CostBook:
     """Records and limits cost. Turns that run in this process count while they run."""
 
-    def __init__(self, store: RecordStore, settings: Settings) -> None:
-        self._store, self._settings = store, settings
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._running: dict[TurnId, float] = {}
 
-    async def open_budget(self, session: SessionId, turn: TurnId) -> Callable[[float], None]:
+    def open_budget(self, store: Transaction, session: SessionId, turn: TurnId) -> Callable[[float], None]:
         """A function that takes what the turn has cost so far. It raises SpendingLimit at a limit."""
-        before, today = await self._sum_cost(session=session), await self._sum_cost(prefix=f"{_today()}/")
+        before, today = _sum_cost(store, session=session), _sum_cost(store, prefix=f"{_today()}/")
         return partial(self._check, turn, before, today)
-
-    async def _sum_cost(self, *, session: SessionId | None = None, prefix: str = "") -> float:
-        spent, after = 0.0, ""
-        while found := await self._store.list_records(_KIND, session=session, prefix=prefix, after=after):
-            spent += sum(_to_number(record.value.get("cost_usd")) for record in found)
-            after = found[-1].key
-        return spent
 
     def _check(self, turn: TurnId, before: float, today: float, cost: float) -> None:
         self._running[turn] = cost
@@ -46,20 +40,34 @@ class CostBook:
                     hint=f"Raise agent.spend_{what}_usd, or choose a runtime that costs nothing.",
                 )
 
-    async def update_usage(self, session: SessionId, turn: TurnId, usage: Mapping[str, Json]) -> Record | None:
-        """The updated usage record after a turn, to be written with its end; None if it cost nothing. Only the holder
-        of the session's lease writes it, so no update is lost."""
+    def save_usage(self, turn: TurnId, usage: Mapping[str, Json]) -> Callable[[Transaction, SessionId], None]:
+        """Books what a turn cost, in the transaction that ends it. Only the holder of the session's lease does, so no
+        update is lost."""
         cost = self._running.pop(turn, 0.0)
         used = {name: _to_number(usage.get(name)) for name in _SUMMED}
         used["cost_usd"] = used["cost_usd"] or cost
-        if not any(used.values()):
-            return None
-        key = f"{_today()}/{session}"
-        known = await self._store.get_record(_KIND, key)
-        before = known.value if known else {}
-        total = {name: _to_number(before.get(name)) + used[name] for name in _SUMMED}
-        total["turns"] = _to_number(before.get("turns")) + 1
-        return Record(kind=_KIND, key=key, value=total, session=session)
+        return partial(_add_usage, used=used)
+
+
+def _sum_cost(store: Transaction, *, session: SessionId | None = None, prefix: str = "") -> float:
+    spent, after = 0.0, ""
+    while found := store.list_records(_KIND, session=session, prefix=prefix, after=after, limit=_PAGE_RECORDS):
+        spent += sum(_to_number(record.value.get("cost_usd")) for record in found)
+        after = found[-1].key
+        if len(found) < _PAGE_RECORDS:
+            break
+    return spent
+
+
+def _add_usage(store: Transaction, session: SessionId, used: Mapping[str, float]) -> None:
+    if not any(used.values()):
+        return
+    key = f"{_today()}/{session}"
+    known = store.get_record(_KIND, key)
+    before = known.value if known else {}
+    total = {name: _to_number(before.get(name)) + used[name] for name in _SUMMED}
+    total["turns"] = _to_number(before.get("turns")) + 1
+    store.put_record(Record(kind=_KIND, key=key, value=total, session=session))
 
 
 def _today() -> str:

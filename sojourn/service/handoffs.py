@@ -83,8 +83,3 @@ class HandoffRequests:
             return await self._store.cancel_handoff(handoff.id, as_="expired", error=error)
         except Conflict:  # a gateway claimed it at the last moment
             return await self._store.get_handoff(handoff.id)
-
-    async def wait(self, handoff: Handoff, *, seconds: float | None = None) -> Handoff:
-        """Returns the hand-off when it is over."""
-        async with aclosing(self.follow(handoff, seconds=seconds)) as steps:
-            return [step async for step in steps][-1]

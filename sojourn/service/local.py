@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from sojourn.core.attachments import Attachment
@@ -19,19 +20,19 @@ from sojourn.lasting_approvals import ApprovalList, require_owner
 from sojourn.library_service import LibraryService
 from sojourn.ports.app import AgentContext
 from sojourn.ports.service import Approval, Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
-from sojourn.ports.store import Listing, Log, PendingQuestion, SearchHit, SearchQuery
+from sojourn.ports.store import Listing, Log, PendingQuestion, Record, SearchHit, SearchQuery, Transaction
 from sojourn.ports.tool import Reply
 from sojourn.service.agent import AgentService, summary_place
 from sojourn.service.cost_limits import CostBook
 from sojourn.service.handoffs import HandoffRequests
 from sojourn.service.plugin_cache import PluginCache
 from sojourn.service.recovery import Recovery
-from sojourn.service.runtime_selection import RuntimeSelector
+from sojourn.service.runtime_selection import RuntimeSelector, find_selection, save_selection
 from sojourn.service.turn import TurnExecutor
 from sojourn.service.turn_controls import to_driver_changed
 from sojourn.service.turn_queue import TurnQueue
-from sojourn.service.turn_record import TurnRecord, acquire_lease, find_running, list_active_turns
-from sojourn.service.turn_writer import STATE_KIND, brief_lease
+from sojourn.service.turn_record import TurnRecord, find_running, list_active_turns
+from sojourn.service.turn_writer import STATE_KIND
 from sojourn.text.codec import encode_value
 from sojourn.text.export import to_jsonl, to_markdown
 from sojourn.text.redaction import holds_secrets, redact
@@ -56,7 +57,7 @@ class LocalService(LibraryService):
         self._recovered = asyncio.Event()
         self._sweeping: asyncio.Task[None] | None = None
         self._handoffs, self._selector = HandoffRequests(app.store, app.settings), RuntimeSelector(app, plugins)
-        costs = CostBook(app.store, app.settings)
+        costs = CostBook(app.settings)
         agent = AgentService(app, plugins, costs)
         executor = TurnExecutor(app, plugins, agent, costs, self._closing)
         self._queue = TurnQueue(app, executor, self._recovery)
@@ -112,8 +113,11 @@ class LocalService(LibraryService):
 
     async def running(self, session: SessionId) -> TurnId | None:
         await self._recover_first()
-        record = await find_running(self._store, session)
+        record = await self._find_running(session)
         return record.id if record else None
+
+    async def _find_running(self, session: SessionId) -> TurnRecord | None:
+        return await self._store.snapshot(partial(find_running, session=session))
 
     # turns
     async def open(
@@ -133,7 +137,8 @@ class LocalService(LibraryService):
             principal=by.principal, source=by.surface, title=title, model=model, cwd=cwd or None, parent=parent
         )
         if runtime:
-            await self._selector.save(session.id, runtime, model or "")
+            save = partial(save_selection, session=session.id, runtime=runtime, model=model or "")
+            session = await self._store.transact(save)
         return session
 
     async def say(
@@ -143,18 +148,14 @@ class LocalService(LibraryService):
             raise BadInput("The request is empty.", hint="Write some text, or attach a file.")
         if said.allow:
             require_owner(by)
-        found = await self.get(session, principal=by.principal)
-        for one in said.attachments:
-            await self._store.get_blob(session, one.hash)  # NotFound
-        selected = await self._selector.select(found, said)
+        await self._recover_first()
+        found, known = await self._store.snapshot(partial(_read_for_request, session=session, said=said, by=by))
+        selected = await self._selector.select(found, known, said)
         record = TurnRecord(
             session=session, principal=found.principal, said=said, by=by, runtime=selected.runtime, model=selected.model
         )
-        accepting = asyncio.create_task(self._queue.accept(record, wait=when_busy == "wait"))
-        turn = await asyncio.shield(accepting)  # a caller that disconnects does not cancel the request
-        if selected.new:
-            await self._selector.save(session, selected.runtime, selected.model)
-        return turn
+        accept = self._queue.accept(record, keep_runtime=selected.new, wait=when_busy == "wait")
+        return await asyncio.shield(asyncio.create_task(accept))  # a caller that disconnects does not cancel it
 
     async def change(self, old: Session, new: Session) -> Session:
         return await self._store.change(old, new)
@@ -166,17 +167,7 @@ class LocalService(LibraryService):
     async def undo(self, session: SessionId, by: Caller) -> int:
         """Also deletes the saved state of runtimes."""
         await self.get(session, principal=by.principal)
-        lease = await acquire_lease(self._store, session, holder=caller_label(by), surface=by.surface)
-        async with brief_lease(self._store, lease):
-            live = [kept for kept in await self.messages(session) if _is_live(kept)]
-            requests = [kept.seq for kept in live if isinstance(kept.item, Message) and kept.item.role == "user"]
-            if not requests:
-                return 0
-            seqs = [kept.seq for kept in live if kept.seq >= requests[-1]]
-            hidden = await self._store.set_flags(lease, seqs, active=False, compacted=False)
-            for record in await self._store.list_records(STATE_KIND, session=session):
-                await self._store.delete_record(STATE_KIND, record.key)
-            return hidden
+        return await self._store.transact(partial(_undo, session=session, by=by))
 
     async def attach(self, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> Attachment:
         if len(data) > MAX_ATTACHMENT_BYTES:
@@ -196,15 +187,7 @@ class LocalService(LibraryService):
     # controls
     async def stop(self, session: SessionId, by: Caller, *, turn: TurnId | None = None) -> bool:
         await self.get(session, principal=by.principal)
-        now = await find_running(self._store, session)
-        if now is not None and turn in (None, now.id):
-            await self._store.send_control(session, "stop", {"turn": now.id}, by=caller_label(by))
-            return True
-        for waiting in await list_active_turns(self._store, session):
-            if waiting.state == "queued" and turn in (None, waiting.id):
-                await self._store.put_record(replace(waiting, state="stopped").to_record())
-                return True
-        return False
+        return await self._store.transact(partial(_stop, session=session, turn=turn, by=caller_label(by)))
 
     async def answer(self, session: SessionId, question: str, reply: Reply, by: Caller) -> None:
         require_owner(by)
@@ -256,7 +239,7 @@ class LocalService(LibraryService):
 
     async def _require_running(self, session: SessionId, by: Caller) -> TurnRecord:
         await self.get(session, principal=by.principal)
-        now = await find_running(self._store, session)
+        now = await self._find_running(session)
         if now is None:
             raise NotFound(f'No turn is running in session "{session}".', hint="Send it as a request.")
         return now
@@ -266,10 +249,10 @@ class LocalService(LibraryService):
         found = await self.get(session, principal=by.principal)
         if found.driver == by.surface:
             return found
-        now = await find_running(self._store, session)
+        now = await self._find_running(session)
         if now is None or not await self._request_driver(found, now.id, by):
             if (await self._store.get(session)).driver != by.surface:  # handed over at the same moment
-                await self._set_driver(found, by)
+                await self._store.transact(partial(_set_driver, session=found, by=by))
             await self._recovery.sweep(session)  # a turn that did not answer has lost its lease
         return await self._store.get(session)
 
@@ -291,13 +274,6 @@ class LocalService(LibraryService):
         except TimeoutError:
             pass
         return False
-
-    async def _set_driver(self, session: Session, by: Caller) -> None:
-        """Makes `by.surface` the driver and records that. Conflict if another surface did so at the same moment."""
-        await self._store.set_driver(session.id, by.surface, fence=session.driver_fence)
-        lease = await acquire_lease(self._store, session.id, holder=caller_label(by), surface=by.surface)
-        async with brief_lease(self._store, lease):
-            await self._store.append(lease, [to_driver_changed(session.driver, by.surface, caller_label(by))])
 
     async def hand_off(
         self, session: SessionId, platform: str, *, by: Caller, target: str = "", wait: bool = False
@@ -331,6 +307,46 @@ class LocalService(LibraryService):
 def caller_label(by: Caller) -> str:
     """Names the caller for people."""
     return by.holder or by.name or by.surface
+
+
+def _read_for_request(
+    store: Transaction, session: SessionId, said: TurnRequest, by: Caller
+) -> tuple[Session, Record | None]:
+    """The session and the runtime it has. NotFound, also for an attachment that was never stored."""
+    found = store.get(session, principal=None if by.principal == OWNER else by.principal)
+    for one in said.attachments:
+        store.get_blob(session, one.hash)
+    return found, find_selection(store, session)
+
+
+def _undo(store: Transaction, session: SessionId, by: Caller) -> int:
+    lease = store.lease(session, holder=caller_label(by), surface=by.surface)
+    live = [kept for kept in store.read(session, messages_only=True) if _is_live(kept)]
+    requests = [kept.seq for kept in live if isinstance(kept.item, Message) and kept.item.role == "user"]
+    seqs = [kept.seq for kept in live if requests and kept.seq >= requests[-1]]
+    hidden = store.set_flags(lease, seqs, active=False, compacted=False) if seqs else 0
+    for record in store.list_records(STATE_KIND, session=session) if seqs else ():
+        store.delete_record(STATE_KIND, record.key)
+    store.renew(lease, 0)
+    return hidden
+
+
+def _stop(store: Transaction, session: SessionId, turn: TurnId | None, by: str) -> bool:
+    if (now := find_running(store, session)) and turn in (None, now.id):
+        store.send_control(session, "stop", {"turn": now.id}, by=by)
+        return True
+    queued = (one for one in list_active_turns(store, session) if one.state == "queued" and turn in (None, one.id))
+    if waiting := next(queued, None):
+        store.put_record(replace(waiting, state="stopped").to_record())
+    return waiting is not None
+
+
+def _set_driver(store: Transaction, session: Session, by: Caller) -> None:
+    """Makes `by.surface` the driver and records that. Conflict if another surface did so at the same moment."""
+    store.set_driver(session.id, by.surface, fence=session.driver_fence)
+    lease = store.lease(session.id, holder=caller_label(by), surface=by.surface)
+    store.append(lease, [to_driver_changed(session.driver, by.surface, caller_label(by))])
+    store.renew(lease, 0)
 
 
 def _is_live(kept: Recorded) -> bool:

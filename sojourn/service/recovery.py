@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 
-from sojourn.core.errors import Conflict, Interrupted, SessionBusy, SojournError
-from sojourn.core.events import Done
+from sojourn.core.errors import Conflict, Interrupted, LeaseLost, NotDriving, SessionBusy, SojournError
+from sojourn.core.events import Done, Yielded
 from sojourn.core.sessions import Lease, Recorded, SessionId, TurnId
-from sojourn.ports.store import SideWrites, Store
+from sojourn.ports.store import Store, Transaction
 from sojourn.process_identity import is_dead
-from sojourn.service.turn_record import KIND, TurnRecord, break_lease, list_active_turns, remove_turn
+from sojourn.service.turn_record import KIND, TurnRecord, list_active_turns
 from sojourn.service.turn_state import TurnState, to_failed_event
-from sojourn.service.turn_writer import brief_lease
+from sojourn.text.codec import decode_value
 
 _QUEUED_TTL_SECONDS = 3600.0  # for a queued turn of a process that cannot be checked
 
@@ -29,75 +30,84 @@ class Recovery:
     async def sweep(self, session: SessionId | None = None) -> int:
         """Ends every turn whose process is dead or whose lease has expired; returns how many."""
         ended = 0
-        for record in await list_active_turns(self._store, session):
+        for record in await self._store.snapshot(partial(list_active_turns, session=session)):
             if self._is_local(record.id):
                 continue
             try:
-                ended += await self._recover(record)
-            except Conflict as error:  # another process was quicker
-                logger.info("turn %s of session %s is ended by another process: %s", record.id, record.session, error)
+                ended += await self._store.transact(partial(_recover, record=record))
+            except Conflict as error:  # another surface drives it, or a hand-off has begun
+                logger.info("turn %s of session %s cannot be ended now: %s", record.id, record.session, error)
         return ended
 
-    async def _recover(self, record: TurnRecord) -> bool:
-        dead = is_dead(record.process)
-        if record.state != "running" and not dead and time.time() - record.since < _QUEUED_TTL_SECONDS:
-            return False
-        try:
-            await self.end(record)
-        except SessionBusy as busy:
-            if not dead or busy.since != record.since:
-                return False  # this turn or another one still runs
-            await break_lease(self._store, record.session)
-            await self.end(record)
-        return True
-
     async def end(self, record: TurnRecord, error: SojournError | None = None) -> None:
-        """Writes the end of an abandoned turn. SessionBusy while another process holds the lease."""
-        session = await self._store.get(record.session)
-        surface = session.driver or record.by.surface
-        async with brief_lease(
-            self._store, await self._store.lease(session.id, holder="recovery", surface=surface)
-        ) as lease:
-            state = await self._read_state(record)
-            if not state.has_begun and not state.over:
-                await self.end_running(lease, but=record)
-            await self._end(lease, record, state, error)
+        """Writes the end of a turn of this process that will not run. SessionBusy while another one holds the lease."""
+        await self._store.transact(partial(_end_abandoned, record=record, error=error))
 
-    async def end_running(self, lease: Lease, *, but: TurnRecord) -> None:
-        """Ends the other running turns of a session: the caller holds the lease, so they have lost theirs."""
-        for one in await list_active_turns(self._store, but.session):
-            if one.state == "running" and one.id != but.id:
-                await self._end(lease, one, await self._read_state(one), None)
 
-    async def _end(self, lease: Lease, record: TurnRecord, state: TurnState, error: SojournError | None) -> None:
-        if state.over:
-            await remove_turn(self._store, record)
-        else:
-            await self._write_end(lease, record, state, error)
+def _recover(store: Transaction, record: TurnRecord) -> bool:
+    is_gone = is_dead(record.process)
+    if record.state != "running" and not is_gone and time.time() - record.since < _QUEUED_TTL_SECONDS:
+        return False
+    try:
+        return _end_abandoned(store, record, is_gone=is_gone)
+    except SessionBusy:
+        return False  # this turn or another one still runs
 
-    async def _read_state(self, record: TurnRecord) -> TurnState:
-        state = TurnState()
-        async for kept in self._store.read(record.session, after=record.after):
-            if kept.turn == record.id:
-                state.apply(kept)
-        return state
 
-    async def _write_end(self, lease: Lease, record: TurnRecord, state: TurnState, error: SojournError | None) -> None:
-        """Appends all that is missing and removes the record in one transaction. Only the lease holder writes, so the
-        sequence numbers are known in advance."""
-        last = (await self._store.get(record.session)).last_seq
-        status = "failed" if error else "cancelled" if record.state == "stopped" else "interrupted"
-        missing = [] if state.has_begun else record.opening()
-        why = error or _to_interrupted(state)
-        items = [*missing, *state.loose_ends(status)]
-        for seq, item in enumerate(items, last + 1):
-            state.apply(Recorded(session=record.session, seq=seq, at=0.0, item=item, turn=record.id))
-        failed = [] if state.failed or status == "cancelled" else [to_failed_event(why)]
-        done = Done(status=status, messages=tuple(state.ids))
-        await self._store.append(
-            lease, [*items, *failed, done], turn=record.id, along=SideWrites(drop=((KIND, record.key),))
-        )
-        logger.warning("turn %s of session %s ended as %s", record.id, record.session, status)
+def _end_abandoned(
+    store: Transaction, record: TurnRecord, error: SojournError | None = None, *, is_gone: bool = True
+) -> bool:
+    """Ends a turn if its record is still there. `is_gone`: nobody uses its lease any more. SessionBusy."""
+    known = store.get_record(KIND, record.key)
+    if known is None:
+        return False
+    record = decode_value(TurnRecord, known.value)
+    lease = _find_lease(store, record) if is_gone else None
+    if lease is None:
+        surface = store.get(record.session).driver or record.by.surface
+        lease = store.lease(record.session, holder="recovery", surface=surface)
+    end_others(store, lease, record)
+    end_turn(store, lease, record, error)
+    store.renew(lease, 0)
+    return True
+
+
+def _find_lease(store: Transaction, record: TurnRecord) -> Lease | None:
+    """The lease of a turn, if it still holds."""
+    try:
+        return store.renew(record.lease) if record.lease else None
+    except (LeaseLost, NotDriving):
+        return None
+
+
+def end_others(store: Transaction, lease: Lease, record: TurnRecord) -> None:
+    """Ends the other running turns of a session: the caller holds the lease, so they have lost theirs."""
+    for one in list_active_turns(store, record.session):
+        if one.state == "running" and one.id != record.id:
+            end_turn(store, lease, one)
+
+
+def end_turn(store: Transaction, lease: Lease, record: TurnRecord, error: SojournError | None = None) -> None:
+    """Appends all that a turn lacks, `done` included, and removes its record."""
+    state = TurnState()
+    for kept in store.read(record.session, after=record.after):
+        if kept.turn == record.id:
+            state.apply(kept)
+    if not state.over:
+        store.append(lease, _build_end(record, state, error, store.get(record.session).last_seq), turn=record.id)
+    store.delete_record(KIND, record.key)
+
+
+def _build_end(record: TurnRecord, state: TurnState, error: SojournError | None, last_seq: int) -> list[Yielded]:
+    """What is missing. Only the lease holder writes, so the sequence numbers are known in advance."""
+    status = "failed" if error else "cancelled" if record.state == "stopped" else "interrupted"
+    why = error or _to_interrupted(state)
+    items = [*([] if state.has_begun else record.opening()), *state.loose_ends(status)]
+    for seq, item in enumerate(items, last_seq + 1):
+        state.apply(Recorded(session=record.session, seq=seq, at=0.0, item=item, turn=record.id))
+    failed = [] if state.failed or status == "cancelled" else [to_failed_event(why)]
+    logger.warning("turn %s of session %s ended as %s", record.id, record.session, status)
+    return [*items, *failed, Done(status=status, messages=tuple(state.ids))]
 
 
 def _to_interrupted(state: TurnState) -> Interrupted:

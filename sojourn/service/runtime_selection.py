@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
-from sojourn.core.errors import Conflict, NotFound, RuntimeFailed, SojournError
+from sojourn.core.errors import NotFound, RuntimeFailed, SojournError
 from sojourn.core.sessions import Session, SessionId
 from sojourn.ports.app import AgentContext
 from sojourn.ports.runtime import CanSteer, RuntimeStatus
 from sojourn.ports.service import RuntimeInfo, TurnRequest
-from sojourn.ports.store import Record
+from sojourn.ports.store import Record, Transaction
 from sojourn.service.plugin_cache import PluginCache
 
 _READY_TIMEOUT_SECONDS = 2.0
@@ -107,10 +106,9 @@ class RuntimeSelector:
             names = ", ".join(self._app.runtime_names()) or "none"
             raise NotFound(f'There is no runtime "{runtime}".', hint=f"There are: {names}.")
 
-    async def select(self, session: Session, said: TurnRequest) -> Selection:
+    async def select(self, session: Session, known: Record | None, said: TurnRequest) -> Selection:
         """Selects runtime and model of a request. A model belongs to its runtime; the model of an imported session
-        belongs to the program it came from."""
-        known = await self._app.store.get_record(_KIND, session.id)
+        belongs to the program it came from. `known`: from `find_selection`."""
         had = str(known.value["runtime"]) if known else ""
         runtime = said.runtime or had or await self.default()
         self.require_known(runtime)
@@ -118,13 +116,14 @@ class RuntimeSelector:
         new = bool(said.runtime and said.runtime != had) or bool(said.model and said.model != ours)
         return Selection(runtime, said.model or ours or "", new)
 
-    async def save(self, session: SessionId, runtime: str, model: str) -> None:
-        """Saves runtime and model as those of the session."""
-        store = self._app.store
-        await store.put_record(Record(kind=_KIND, key=session, value={"runtime": runtime}, session=session))
-        for _ in range(10):  # a title may be set at the same moment
-            found = await store.get(session)
-            if (found.model or "") == model:
-                return
-            with suppress(Conflict):
-                await store.change(found, replace(found, model=model or None))
+
+def find_selection(store: Transaction, session: SessionId) -> Record | None:
+    """The record of the runtime that a session has."""
+    return store.get_record(_KIND, session)
+
+
+def save_selection(store: Transaction, session: SessionId, runtime: str, model: str) -> Session:
+    """Saves runtime and model as those of the session."""
+    store.put_record(Record(kind=_KIND, key=session, value={"runtime": runtime}, session=session))
+    found = store.get(session)
+    return found if (found.model or "") == model else store.change(found, replace(found, model=model or None))

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 
-from sojourn.core.errors import BadTitle, Conflict, RuntimeFailed, TitleTaken
+from sojourn.core.errors import BadTitle, RuntimeFailed
 from sojourn.core.messages import Message, text_of
-from sojourn.core.sessions import MAX_TITLE_CHARS, SessionId, clean_title
+from sojourn.core.sessions import SessionId, clean_title
 from sojourn.ports.runtime import CanComplete
 from sojourn.ports.store import SessionStore
 from sojourn.text.redaction import redact
@@ -33,25 +32,6 @@ def title_from_request(text: str) -> str:
     return shown.rstrip(".,;:!") + ("…" if shown and len(words) > len(title.split()) else "")
 
 
-async def set_title(
-    store: SessionStore, session: SessionId, title: str, *, instead_of: str | None = None
-) -> str | None:
-    """Sets a title unless the person has set another; appends a number to a taken one."""
-    number = 1
-    for _ in range(100):
-        wanted = title if number == 1 else f"{title[: MAX_TITLE_CHARS - 5]} ({number})"
-        found = await store.get(session)
-        if found.title != instead_of or not title:
-            return None
-        try:
-            return (await store.change(found, replace(found, title=wanted))).title
-        except TitleTaken:
-            number += 1
-        except Conflict:
-            continue  # somebody changed something else: look again
-    return None
-
-
 async def improve_title(
     store: SessionStore, session: SessionId, runtime: CanComplete, said: Sequence[Message], *, instead_of: str
 ) -> None:
@@ -65,4 +45,4 @@ async def improve_title(
         logger.info("no better title for %s: %s", session, error)
         return
     if title and len(title) <= _MAX_CHARS + 20:
-        await set_title(store, session, title, instead_of=instead_of)
+        await store.set_title(session, title, instead_of=instead_of)

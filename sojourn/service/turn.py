@@ -13,16 +13,17 @@ from sojourn.core.errors import Interrupted, LeaseLost, NotDriving, RuntimeFaile
 from sojourn.core.events import Done, Failed, Progress, empty_mapping, encode_event
 from sojourn.core.messages import Json
 from sojourn.core.progress import RunningDetail
+from sojourn.core.sessions import SessionId
 from sojourn.lasting_approvals import SavedApprovals
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextRequest
 from sojourn.ports.runtime import RuntimeOutput
-from sojourn.ports.store import SideWrites
+from sojourn.ports.store import Transaction
 from sojourn.service.agent import AgentService
 from sojourn.service.cost_limits import CostBook
 from sojourn.service.plugin_cache import PluginCache
 from sojourn.service.turn_controls import TurnControls
-from sojourn.service.turn_record import KIND, TurnRecord, remove_turn
+from sojourn.service.turn_record import KIND, TurnRecord
 from sojourn.service.turn_state import TurnState, to_failed_event
 from sojourn.service.turn_writer import GONE, RuntimeSink, StartedTurn
 
@@ -139,14 +140,15 @@ class TurnExecutor:
             ending.fail(RuntimeFailed(f"{record.runtime} could not finish.", hint="Try again, or another runtime."))
         await writer.end_text()
         await writer(*writer.state.loose_ends(ending.status), *controls.unread_steering())
-        usage_record = await self._costs.update_usage(record.session, record.id, ending.usage)
+        book_cost = self._costs.save_usage(record.id, ending.usage)
+
+        def remove_record(store: Transaction, session: SessionId) -> None:
+            book_cost(store, session)
+            store.delete_record(KIND, record.key)
+
         usage = {**ending.usage, "seconds": round(seconds, 3)}
         done = Done(status=ending.status, usage=usage, messages=tuple(writer.state.ids))
-        along = SideWrites(put=(usage_record,) if usage_record else (), drop=((KIND, record.key),), release_lease=True)
-        await writer.end(*[ending.failed] if ending.failed else [], done, along=along)
-        if not writer.is_free:  # another process has written its end
-            await writer.release()
-            await remove_turn(self._app.store, record)
+        await writer.end(*[ending.failed] if ending.failed else [], done, along=remove_record)
 
 
 def _to_runtime_failed(runtime: str, error: Exception) -> RuntimeFailed:

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sojourn.core.attachments import user_message as said_message
-from sojourn.core.errors import Conflict, SessionBusy
-from sojourn.core.events import Done, Metadata, Yielded
+from sojourn.core.events import Metadata, Yielded
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Lease, Principal, SessionId, TurnId, new_turn_id
 from sojourn.ports.service import Caller, Turn, TurnRequest
-from sojourn.ports.store import Record, RecordStore, Store
+from sojourn.ports.store import Record, Transaction
 from sojourn.process_identity import is_dead, this_process
 from sojourn.text.codec import decode_value, encode_value
 
 KIND = "turn"
 LEASE_SECONDS = 30.0
-RETRY_SECONDS, MAX_RETRIES = 0.05, 60  # while a lease is about to be released
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRecord:
-    """A request, its caller, the runtime that answers, and the process that runs it."""
+    """A request, its caller, the runtime that answers, and the process that runs it.
+
+    The transaction that gives a turn its lease also stores its record, and the one that ends it removes both.
+    """
 
     session: SessionId
     principal: Principal
@@ -37,6 +36,7 @@ class TurnRecord:
     after: int = 0
     state: Literal["queued", "running", "stopped"] = "queued"
     since: float = 0.0  # when its lease was given
+    lease: Lease | None = None
     process: dict[str, Json] = field(default_factory=this_process)
 
     @property
@@ -53,7 +53,7 @@ class TurnRecord:
         return Turn(id=self.id, session=self.session, after=self.after)
 
     def running(self, lease: Lease, after: int) -> TurnRecord:
-        return replace(self, state="running", since=lease.since, after=after)
+        return replace(self, state="running", lease=lease, since=lease.since, after=after)
 
     @property
     def message(self) -> Message:
@@ -81,49 +81,13 @@ class TurnRecord:
         return Record(kind=KIND, key=self.key, value=encode_value(self), principal=self.principal, session=self.session)
 
 
-async def list_active_turns(store: RecordStore, session: SessionId | None = None) -> list[TurnRecord]:
+def list_active_turns(store: Transaction, session: SessionId | None = None) -> list[TurnRecord]:
     """Lists turns that are not over, of one session or of all: running ones first, then queued ones in order."""
-    found = [decode_value(TurnRecord, record.value) for record in await store.list_records(KIND, session=session)]
+    found = [decode_value(TurnRecord, record.value) for record in store.list_records(KIND, session=session)]
     return sorted(found, key=lambda one: (one.state != "running", one.since))
 
 
-async def remove_turn(store: RecordStore, record: TurnRecord) -> None:
-    await store.delete_record(KIND, record.key)
-
-
-async def find_running(store: Store, session: SessionId) -> TurnRecord | None:
-    """Finds the running turn of a session in any process. One whose `done` is stored counts as over."""
-    found = [
-        one for one in await list_active_turns(store, session) if one.state == "running" and not is_dead(one.process)
-    ]
-    return found[-1] if found and not await _is_over(store, session) else None
-
-
-async def _is_over(store: Store, session: SessionId) -> bool:
-    """Whether the last item in the log is a `done`."""
-    last = (await store.get(session)).last_seq
-    return any([isinstance(kept.item, Done) async for kept in store.read(session, after=last - 1)])
-
-
-async def acquire_lease(store: Store, session: SessionId, *, holder: str, surface: str) -> Lease:
-    """Acquires the lease, retrying while a turn that has ended releases it. SessionBusy while a turn runs."""
-    held_since = set[float]()
-    for _ in range(MAX_RETRIES):
-        try:
-            return await store.lease(session, holder=holder, surface=surface, seconds=LEASE_SECONDS)
-        except SessionBusy as busy:
-            if await find_running(store, session):
-                raise
-            held_since.add(busy.since)
-            await asyncio.sleep(RETRY_SECONDS)
-    if len(held_since) == 1:  # one holder all the time and no turn record: its process died
-        with suppress(Conflict):  # another process has just broken it
-            await break_lease(store, session)
-    return await store.lease(session, holder=holder, surface=surface, seconds=LEASE_SECONDS)
-
-
-async def break_lease(store: Store, session: SessionId) -> None:
-    """Invalidates the lease of a dead process, so that nobody waits until it expires."""
-    found = await store.get(session)
-    if found.driver is not None:
-        await store.set_driver(session, found.driver, fence=found.driver_fence)
+def find_running(store: Transaction, session: SessionId) -> TurnRecord | None:
+    """Finds the running turn of a session in any process."""
+    running = [one for one in list_active_turns(store, session) if one.state == "running"]
+    return next((one for one in reversed(running) if not is_dead(one.process)), None)

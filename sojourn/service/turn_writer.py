@@ -7,30 +7,44 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
+from typing import TypeVar
 
 from sojourn.core.attachments import OBSERVATION
 from sojourn.core.errors import LeaseLost, NotDriving, NotFound, StoreUnavailable
 from sojourn.core.events import Done, Metadata, Progress, Yielded
 from sojourn.core.messages import Json, Message
 from sojourn.core.progress import CompactionDetail
-from sojourn.core.sessions import Lease, Recorded, Session, TurnId
+from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
 from sojourn.ports.runtime import Compaction, Observation, RuntimeOutput, SaveState
-from sojourn.ports.store import PendingQuestion, Record, RecordStore, SessionStore, SideWrites
-from sojourn.service.turn_record import LEASE_SECONDS, TurnRecord
+from sojourn.ports.store import PendingQuestion, Record, RecordStore, SessionStore, Transaction
+from sojourn.service.turn_record import LEASE_SECONDS, TurnRecord, list_active_turns
 from sojourn.service.turn_state import TurnState
 from sojourn.text.shown_text import ShownText
 
 _STORE_WAIT_SECONDS = 60.0  # how long an unavailable store is waited for
+_GATHER_SECONDS = 0.02  # how long items gather after a write
 _MAX_QUEUED = 256  # items; with more, the caller waits
 GONE = (LeaseLost, NotDriving, NotFound)  # this process no longer holds the session
 
+T = TypeVar("T")
+Along = Callable[[Transaction, SessionId], None]  # what is done in the transaction that stores items
 STATE_KIND = "agent_state"  # a runtime's own state, under `<session>/<runtime>`
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Items that are stored in one transaction, what is done along with them, and whether they are the last."""
+
+    items: list[Yielded] = field(default_factory=list)
+    along: list[Along] = field(default_factory=list)
+    is_last: bool = False  # they release the lease
 
 
 class TurnWriter:
@@ -42,11 +56,10 @@ class TurnWriter:
         self.after = 0  # the last sequence number this writer knows
         self.lock = asyncio.Lock()  # held while the lease is used or replaced
         self.closed = self.is_free = False
-        self.is_unsure = False  # the store went away during an append, which may have been committed
         self._shown_text = ShownText(is_redacted=redact)
-        self._waiting: list[Yielded] = []
-        self._along: SideWrites | None = None  # written in the same transaction as the next items
-        self._asked: list[PendingQuestion] = []  # likewise
+        self._waiting = _Batch()
+        self._written_at = float("-inf")
+        self._is_awaited = asyncio.Event()  # somebody waits for what is queued
         self._writing: asyncio.Task[None] | None = None
 
     async def __call__(self, *items: Yielded) -> None:
@@ -56,21 +69,25 @@ class TurnWriter:
             raise LeaseLost("The turn is over.", hint="What was kept before that is safe.")
         for item in items:
             self.enqueue(item)
-        if any(isinstance(item, Message) for item in items) or len(self._waiting) > _MAX_QUEUED or self._has_failed():
+        if (
+            any(isinstance(item, Message) for item in items)
+            or len(self._waiting.items) > _MAX_QUEUED
+            or self._has_failed()
+        ):
             await self.flush()
 
     def enqueue(self, item: Yielded) -> bool:
         """Queues an item. False if the queue is full: the caller may drop what is not a message."""
         if self.closed:
             return False
-        self._waiting += self._shown_text.feed(item)
-        if self._waiting and self._writing is None:
+        self._waiting.items += self._shown_text.feed(item)
+        if self._waiting.items and self._writing is None:
             self._writing = asyncio.create_task(self._write())
-        return len(self._waiting) <= _MAX_QUEUED
+        return len(self._waiting.items) <= _MAX_QUEUED
 
     async def ask(self, item: Progress, pending: PendingQuestion) -> None:
         """Stores the event of a question and its exact text in one transaction."""
-        self._asked.append(pending)
+        self._waiting.along.append(lambda store, session: store.put_question(session, pending))
         await self(item)
 
     async def end_text(self) -> None:
@@ -78,26 +95,30 @@ class TurnWriter:
         await self(*self._shown_text.end())
         await self.flush()
 
-    async def begin(self, *items: Yielded, along: SideWrites) -> None:
-        """Stores the first items and `along` in one transaction."""
-        self._along = along
-        await self(*items)
+    def resume(self, stored: Iterable[Recorded]) -> None:
+        """Goes on behind items of this turn that are stored already."""
+        for kept in stored:
+            self.state.apply(kept)
+            self.after = kept.seq
+        self._written_at = time.monotonic()
 
-    async def end(self, *items: Yielded, along: SideWrites | None = None) -> None:
-        """Stores the last items and `along` in one transaction, and drops everything queued later: `done` is last."""
-        await self.flush()
+    async def end(self, *items: Yielded, along: Along) -> None:
+        """Stores the last items, does what goes `along` and releases the lease in one transaction. Drops everything
+        queued later: `done` is last."""
         if self.closed:
             return  # another process has ended the turn
-        self._along = along
+        self._waiting.along.append(along)
+        self._waiting.is_last = True
         for item in items:
             self.enqueue(item)
         self.closed = True
         await self.flush()
-        self.is_free = along is not None and along.release_lease and self.state.over
+        self.is_free = self.state.over
 
     async def flush(self) -> None:
         """Returns when everything is stored; raises the error of a failed write once."""
         while (writing := self._writing) is not None:
+            self._is_awaited.set()
             try:
                 await asyncio.shield(writing)
             finally:
@@ -106,48 +127,54 @@ class TurnWriter:
 
     @property
     def is_behind(self) -> bool:
-        return len(self._waiting) > _MAX_QUEUED // 2
+        return len(self._waiting.items) > _MAX_QUEUED // 2
 
     def _has_failed(self) -> bool:
         return self._writing is not None and self._writing.done()
 
     async def _write(self) -> None:
-        while self._waiting:
+        while self._waiting.items:
+            await self._gather()
             async with self.lock:
-                batch, self._waiting = self._waiting, []
-                along, self._along = self._along, None
-                asked, self._asked = tuple(self._asked), []
-                along = replace(along or SideWrites(), asked=asked) if asked else along
-                for kept in await self._append(batch, along):
-                    self.state.apply(kept)
-                    self.after = kept.seq
+                batch, self._waiting = self._waiting, _Batch()
+                self.resume(await self._append(batch))
         self._writing = None
 
-    async def _append(self, batch: list[Yielded], along: SideWrites | None) -> list[Recorded]:
-        """Stores a batch exactly once, also if the store goes away and the commit is in doubt."""
-        gone, pause = 0.0, 0.1
-        while True:
-            try:
-                kept = await self._find_committed(along) if gone else []
-                kept = kept or await self.store.append(self.lease, batch, turn=self.turn, along=along)
-                self.is_unsure = False
-                return kept
-            except StoreUnavailable as error:
-                self.is_unsure, gone = True, gone or time.monotonic()
-                if not error.retryable or time.monotonic() > gone + _STORE_WAIT_SECONDS:
-                    raise
-                logger.warning("turn %s waits for the store: %s", self.turn, error)
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, 2.0)
+    async def _gather(self) -> None:
+        """Lets items gather for a moment after a write, unless somebody waits for them."""
+        pause = self._written_at + _GATHER_SECONDS - time.monotonic()
+        if pause > 0 and not self._is_awaited.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._is_awaited.wait()
+        self._is_awaited.clear()
 
-    async def _find_committed(self, along: SideWrites | None) -> list[Recorded]:
+    async def _append(self, batch: _Batch) -> list[Recorded]:
+        """Stores a batch exactly once, also if the store goes away and the commit is in doubt."""
+        batch.items = await self.store.redact(batch.items)
+        is_in_doubt = False
+
+        async def store_once() -> list[Recorded]:
+            nonlocal is_in_doubt
+            known = await self._find_committed(batch) if is_in_doubt else []
+            is_in_doubt = True
+            return known or await self._store(batch)
+
+        return await retry_while_away(store_once)
+
+    async def _store(self, batch: _Batch) -> list[Recorded]:
+        if not batch.along and not batch.is_last:
+            return await self.store.append(self.lease, batch.items, turn=self.turn)
+        return await self.store.transact(partial(append_batch, lease=self.lease, batch=batch, turn=self.turn))
+
+    async def _find_committed(self, batch: _Batch) -> list[Recorded]:
         """Items of a batch in doubt that were committed. Renewing the lease waits for a pending append; if that append
         released the lease, it was the end of the turn."""
         try:
             self.lease = await self.store.renew(self.lease, LEASE_SECONDS)
         except (LeaseLost, NotDriving):
             kept = await self._read_own()
-            if along is None or not along.release_lease or not any(isinstance(one.item, Done) for one in kept):
+            if not batch.is_last or not any(isinstance(one.item, Done) for one in kept):
                 raise
             return kept
         return await self._read_own()
@@ -167,14 +194,11 @@ class TurnWriter:
                 logger.warning("the lease on %s could not be renewed: %s", self.lease.session, error)
 
     async def move(self, surface: str) -> None:
-        """Makes another surface the driver and goes on writing for it. Nobody holds the lease for a moment: if recovery
-        ended the turn meanwhile, this writer closes."""
+        """Makes another surface the driver and goes on writing for it."""
         async with self.lock:
-            old = self.lease
-            await self.store.set_driver(old.session, surface, fence=old.driver_fence)
-            self.lease = await self.store.lease(old.session, holder=old.holder, surface=surface, seconds=LEASE_SECONDS)
-            if any(isinstance(kept.item, Done) for kept in await self._read_own()):
-                self.closed, self._waiting = True, []
+            self.lease = await self.store.transact(
+                partial(_move_lease, old=self.lease, turn=self.turn, surface=surface)
+            )
 
     async def release(self) -> None:
         """Releases the lease; may be called twice."""
@@ -212,11 +236,8 @@ class RuntimeSink:
         elif isinstance(item, Compaction):
             await self._compact(item)
         elif not isinstance(item, Metadata):  # the turn has written its own
-            if isinstance(item, Message) and item.role == "assistant":
-                await self._writer.flush()
-                await self._writer(
-                    *self._writer.state.results("completed")
-                )  # every call is paired before the next words
+            if isinstance(item, Message) and item.role == "assistant" and self._writer.state.open:
+                await self._writer(*self._writer.state.results("completed"))  # every call is paired before that
             await self._writer(item)
 
     async def _put_record(self, kind: str, key: str, value: Json) -> None:
@@ -245,11 +266,33 @@ class RuntimeSink:
         await self._writer(Progress("compaction", shown))
 
 
-@asynccontextmanager
-async def brief_lease(store: SessionStore, lease: Lease) -> AsyncIterator[Lease]:
-    """Releases a lease that is needed only for one operation."""
-    try:
-        yield lease
-    finally:
-        with suppress(*GONE):
-            await store.renew(lease, 0)
+def append_batch(store: Transaction, lease: Lease, batch: _Batch, turn: TurnId | None) -> list[Recorded]:
+    kept = store.append(lease, batch.items, turn=turn)
+    for one in batch.along:
+        one(store, lease.session)
+    if batch.is_last:
+        store.renew(lease, 0)
+    return kept
+
+
+def _move_lease(store: Transaction, old: Lease, turn: TurnId | None, surface: str) -> Lease:
+    store.renew(old)  # LeaseLost, NotDriving
+    store.set_driver(old.session, surface, fence=old.driver_fence)
+    lease = store.lease(old.session, holder=old.holder, surface=surface, seconds=LEASE_SECONDS)
+    if record := next((one for one in list_active_turns(store, old.session) if one.id == turn), None):
+        store.put_record(replace(record, lease=lease, since=lease.since).to_record())
+    return lease
+
+
+async def retry_while_away(operation: Callable[[], Awaitable[T]]) -> T:
+    """Repeats an operation while the store is unavailable, for a minute at most."""
+    gone, pause = time.monotonic(), 0.1
+    while True:
+        try:
+            return await operation()
+        except StoreUnavailable as error:
+            if not error.retryable or time.monotonic() > gone + _STORE_WAIT_SECONDS:
+                raise
+            logger.warning("a turn waits for the store: %s", error)
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, 2.0)

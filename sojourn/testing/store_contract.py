@@ -31,7 +31,7 @@ from sojourn.testing.store_search import SearchContract
 from sojourn.testing.store_search_hits import SearchHitsContract
 from sojourn.testing.store_secrets import SecretsContract
 from sojourn.testing.store_sessions import SessionsContract
-from sojourn.testing.store_side_writes import SideWritesContract
+from sojourn.testing.store_transactions import TransactionsContract
 from sojourn.testing.store_trash import TrashContract
 from sojourn.testing.store_watch import WatchContract
 
@@ -40,7 +40,7 @@ class StoreContract(
     SessionsContract,
     LogContract,
     FoldedChunksContract,
-    SideWritesContract,
+    TransactionsContract,
     QuestionsContract,
     LeasesContract,
     WatchContract,

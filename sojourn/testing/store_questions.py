@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sojourn.core.events import Done, Progress
 from sojourn.core.sessions import SessionId, TurnId
-from sojourn.ports.store import PendingQuestion, SideWrites, Store
+from sojourn.ports.store import PendingQuestion, Store, Transaction
 from sojourn.testing.store_secrets import KEY, find_traces
 from sojourn.testing.store_steps import begin, hold_lease
 from sojourn.text.exact import hash_text
@@ -15,10 +15,15 @@ ODD = f"echo {KEY} \x00 \x1a \udc80 ❯"
 
 async def ask(store: Store, session: SessionId, *names: str) -> None:
     """Asks questions, each with its event."""
-    pending = tuple(PendingQuestion(id=one, turn=TURN, exact=ODD, sha256=hash_text(ODD)) for one in names)
     events = [Progress("approval", {"status": "asked", "question": one, "detail": ODD}) for one in names]
     async with hold_lease(store, session) as lease:
-        await store.append(lease, events, turn=TURN, along=SideWrites(asked=pending))
+
+        def work(one: Transaction) -> None:
+            one.append(lease, events, turn=TURN)
+            for name in names:
+                one.put_question(session, PendingQuestion(id=name, turn=TURN, exact=ODD, sha256=hash_text(ODD)))
+
+        await store.transact(work)
 
 
 class QuestionsContract:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from sojourn.core.errors import BadInput, SojournError
 from sojourn.core.events import Yielded
 from sojourn.core.sessions import Change, Lease, Recorded, SessionId, TurnId
-from sojourn.ports.store import Health, Removed, SearchHit, SearchQuery, SideWrites
+from sojourn.ports.store import Health, Removed, SearchHit, SearchQuery
 from sojourn.ports.store_admin import Progress, StoreStats, VerifyReport
 from sojourn.stores.postgres import feed, index, maintenance
 from sojourn.stores.postgres.connect import PostgresAddress
@@ -84,11 +84,9 @@ class PostgresStore(SqlStore):
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._transactions.run, work, READ)
 
     # the log
-    async def append(
-        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: SideWrites | None = None
-    ) -> list[Recorded]:
-        redacted = await self._redact(items)
-        return await self._write(lambda db: log.append(db, lease, redacted, turn=turn, along=along))
+    async def append(self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None) -> list[Recorded]:
+        redacted = await self.redact(items)
+        return await self._write(lambda db: log.append(db, lease, redacted, turn=turn))
 
     # notifications
     def _listen(self) -> None:

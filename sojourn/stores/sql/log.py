@@ -8,11 +8,10 @@ from typing import Any
 from sojourn.core.events import Chunk, Done, Event, Yielded, changes_lists, decode_event, encode_event
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
-from sojourn.ports.store import SideWrites
-from sojourn.stores.sql import questions, records
+from sojourn.stores.sql import questions
 from sojourn.stores.sql.db import Db, Row, insert_statement, placeholders
 from sojourn.stores.sql.folded_chunks import cut_folded, fold_turn, is_folded
-from sojourn.stores.sql.lease_guard import CLEAR_LEASE, HOLDS_LEASE, lease_lost, update_guarded
+from sojourn.stores.sql.lease_guard import HOLDS_LEASE, lease_lost, update_guarded
 from sojourn.stores.sql.rows import (
     MESSAGE_COLUMNS,
     add_tool_names,
@@ -39,15 +38,11 @@ _INSERT_EVENT = insert_statement("events", EVENT_COLUMNS)
 _FLAG_BATCH = 500  # messages in one UPDATE
 
 
-def append(
-    db: Db, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: SideWrites | None = None
-) -> list[Recorded]:
-    """Appends items and applies the side writes in the same transaction. Raises if the lease is lost."""
+def append(db: Db, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None) -> list[Recorded]:
+    """Appends items, and deletes the questions that they settle. Raises if the lease is lost."""
     if not items:
         return []
     recorded = _append(db, lease, items, turn)
-    if along is not None:
-        _apply_side_writes(db, lease, along)
     questions.settle_questions(db, lease.session, items)
     return recorded
 
@@ -92,18 +87,6 @@ def _append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None)
     db.wake_names.add(lease.session)
     db.log_items.setdefault(lease.session, []).extend(recorded)
     return recorded
-
-
-def _apply_side_writes(db: Db, lease: Lease, side_writes: SideWrites) -> None:
-    questions.put_questions(db, lease.session, side_writes.asked)
-    for record in side_writes.new:
-        records.put_record(db, record, expect=0, changed_session=lease.session)
-    for record in side_writes.put:
-        records.put_record(db, record, changed_session=lease.session)
-    for kind, key in side_writes.drop:
-        records.delete_record(db, kind, key, changed_session=lease.session)
-    if side_writes.release_lease:
-        update_guarded(db, lease, CLEAR_LEASE)
 
 
 def encode_message_row(

@@ -17,10 +17,9 @@ _PUT = insert_statement("questions", _COLUMNS) + (
 )
 
 
-def put_questions(db: Db, session: SessionId, asked: Sequence[PendingQuestion]) -> None:
-    """Stores the exact text of questions. It is not redacted: the person has to see what will run."""
-    for one in asked:
-        db.execute(_PUT, (session, escape(one.id), one.turn, escape(one.exact), one.sha256, db.now()))
+def put_question(db: Db, session: SessionId, asked: PendingQuestion) -> None:
+    """Stores the exact text of a question. It is not redacted: the person has to see what will run."""
+    db.execute(_PUT, (session, escape(asked.id), asked.turn, escape(asked.exact), asked.sha256, db.now()))
 
 
 def settle_questions(db: Db, session: SessionId, items: Sequence[Yielded]) -> None:

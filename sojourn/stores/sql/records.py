@@ -30,20 +30,12 @@ _UPDATE = (
 )
 
 
-def put_record(
-    db: Db,
-    record: Record,
-    *,
-    expect: int | None = None,
-    lease: Lease | None = None,
-    changed_session: SessionId | None = None,
-) -> Record:
+def put_record(db: Db, record: Record, *, expect: int | None = None, lease: Lease | None = None) -> Record:
     """Writes a record and returns it as it is stored.
 
     Args:
         expect: the revision it must have now (0: it must not exist); None overwrites any.
         lease: a lease that must still hold.
-        changed_session: a session that this transaction puts into the change feed anyway.
     """
     if not record.kind or not record.key:
         raise BadInput("A record needs a kind and a key.", hint="Set both.")
@@ -62,9 +54,15 @@ def put_record(
         raise _conflict(record.kind, record.key, expected=expect or 0, current=_revision(db, record.kind, record.key))
     if record.session is None:
         db.wake_names.add(RECORDS)
-    elif record.session != changed_session:
-        db.record_change(record.session, "changed")
+    else:
+        _record_change(db, record.session)
     return decode_row(Record, row)
+
+
+def _record_change(db: Db, session: SessionId) -> None:
+    """A session that this transaction has appended to is in the change feed already."""
+    if session not in db.log_items:
+        db.record_change(session, "changed")
 
 
 def _revision(db: Db, kind: str, key: str) -> int:
@@ -108,10 +106,8 @@ def list_records(
     return [decode_row(Record, row) for row in db.fetch_all(sql, [*where.params, max(0, limit)])]
 
 
-def delete_record(
-    db: Db, kind: str, key: str, *, expect: int | None = None, changed_session: SessionId | None = None
-) -> bool:
-    """Deletes a record; returns whether it existed. `expect` and `changed_session` are those of `put_record`."""
+def delete_record(db: Db, kind: str, key: str, *, expect: int | None = None) -> bool:
+    """Deletes a record; returns whether it existed. `expect` is that of `put_record`."""
     where = Conditions()
     where.add_filters(("kind = ?", kind), ("key = ?", key), ("revision = ?", expect))
     row = db.fetch_one(f"DELETE FROM records WHERE {where} RETURNING session_id", where.params)
@@ -119,6 +115,6 @@ def delete_record(
         if expect is not None and (current := _revision(db, kind, key)):
             raise _conflict(kind, key, expected=expect, current=current)
         return False
-    if row["session_id"] not in (None, changed_session):
-        db.record_change(row["session_id"], "changed")
+    if row["session_id"] is not None:
+        _record_change(db, row["session_id"])
     return True

@@ -15,7 +15,7 @@ from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Change, Control, Lease, Recorded, SessionId, TurnId
 from sojourn.ports.gateway_store import AccountKey, Incoming, Outgoing, Topic
-from sojourn.ports.store import Log, SideWrites
+from sojourn.ports.store import Log, Transaction
 from sojourn.stores.sql import admin, inbox, leases, log, outbox, questions, records, removal, sessions
 from sojourn.stores.sql import bindings as binding_rows
 from sojourn.stores.sql import gateways as gateway_rows
@@ -27,8 +27,9 @@ from sojourn.stores.sql.handoff_guard import get_handoff
 from sojourn.stores.sql.ingest import ingest_batch, list_fingerprints, list_forgotten
 from sojourn.stores.sql.row_claims import ClaimFilter, ClaimTable, Item
 from sojourn.stores.sql.rows import redact_message
-from sojourn.stores.sql.session_changes import change_session
+from sojourn.stores.sql.session_changes import change_session, set_title
 from sojourn.stores.sql.tables import TABLES
+from sojourn.stores.sql.transaction import SqlTransaction
 from sojourn.stores.sql.wakeups import ALL_SESSIONS, Subscribers, Wakeup
 from sojourn.text.redaction import Redactor
 
@@ -95,6 +96,7 @@ class SqlStore(ABC):
     list_waiting = read_method(questions.list_waiting)
     count_facets = read_method(count_facets)
     change = write_method(change_session)
+    set_title = write_method(set_title)
     put_blob = write_method(sessions.put_blob)
     get_blob = read_method(sessions.get_blob)
     get_question = read_method(questions.get_question)
@@ -194,11 +196,15 @@ class SqlStore(ABC):
 
     # the log
     @abstractmethod
-    async def append(
-        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: SideWrites | None = None
-    ) -> list[Recorded]: ...
+    async def append(self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None) -> list[Recorded]: ...
 
-    async def _redact(self, items: Sequence[Yielded]) -> list[Yielded]:
+    async def transact(self, work: Callable[[Transaction], T]) -> T:
+        return await self._write(lambda db: work(SqlTransaction(db)))
+
+    async def snapshot(self, work: Callable[[Transaction], T]) -> T:
+        return await self._read(lambda db: work(SqlTransaction(db)))
+
+    async def redact(self, items: Sequence[Yielded]) -> list[Yielded]:
         """Redacts messages before the writer is entered, long ones in a thread: nobody waits for that."""
         size = sum(len(item.content or "") for item in items if isinstance(item, Message))
         return await asyncio.to_thread(self._redact_now, items) if size > _INLINE_CHARS else self._redact_now(items)

@@ -18,7 +18,6 @@ from typing import Any, cast
 from sojourn.core.events import Chunk, Yielded
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Lease, Recorded, TurnId
-from sojourn.ports.store import SideWrites
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.log import EVENT_COLUMNS, LOG_COLUMNS, append, encode_event_row, encode_message_row
 from sojourn.stores.sql.migrations import check_not_newer
@@ -46,10 +45,9 @@ class Append:
     lease: Lease
     items: Sequence[Yielded]
     turn: TurnId | None
-    side_writes: SideWrites | None = None
 
     def __call__(self, db: Db) -> list[Recorded]:
-        return append(db, self.lease, self.items, turn=self.turn, along=self.side_writes)
+        return append(db, self.lease, self.items, turn=self.turn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +161,8 @@ class GroupCommit:
         return results
 
     def _bulk_insert_of(self, work: Work) -> BulkInsert | None:
-        """Returns the bulk insert of an append without side writes to a session whose last seq is cached."""
-        if isinstance(work, Append) and work.items and not work.side_writes and work.lease.session in self._last_seq:
+        """Returns the bulk insert of an append to a session whose last seq is cached."""
+        if isinstance(work, Append) and work.items and work.lease.session in self._last_seq:
             return bulk_insert_for(work.items)
         return None
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from sojourn.core.errors import SojournError, StoreFull, StoreReadOnly, StoreUnavailable
 from sojourn.core.events import Yielded
 from sojourn.core.sessions import Change, Lease, Recorded, SessionId, TurnId
-from sojourn.ports.store import Health, Removed, SearchHit, SearchQuery, SideWrites
+from sojourn.ports.store import Health, Removed, SearchHit, SearchQuery
 from sojourn.ports.store_admin import Progress, StoreStats, VerifyReport
 from sojourn.stores.sql import admin, removal
 from sojourn.stores.sql.db import Db
@@ -207,11 +207,8 @@ class SqliteStore(SqlStore):
                 connection.execute("ROLLBACK")
 
     # the log
-    async def append(
-        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: SideWrites | None = None
-    ) -> list[Recorded]:
-        redacted = await self._redact(items)
-        return await self._write(Append(lease, redacted, turn, along))
+    async def append(self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None) -> list[Recorded]:
+        return await self._write(Append(lease, await self.redact(items), turn))
 
     # search
     async def search(self, search: SearchQuery) -> list[SearchHit]:

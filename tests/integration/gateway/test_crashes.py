@@ -5,10 +5,9 @@ import asyncio
 import pytest
 
 from sojourn.core.errors import KeyRefused
-from sojourn.core.events import Done
-from sojourn.core.messages import Message, text_of
+from sojourn.core.messages import text_of
 from sojourn.ports.store import Listing
-from sojourn.service import idempotency, local, turn_record, turn_writer
+from sojourn.service import local, turn_start, turn_writer
 from sojourn.testing.fake_platform import FakePlatform
 from sojourn.testing.scripted_runtime import CallTool, PauseGate, SayText
 from tests.integration.gateway.crashing_store import Mortal
@@ -22,10 +21,10 @@ CRASHES = {
     "after the session was opened": ("create", True, None),
     "after the session was noted": ("update_incoming", True, None),
     "after the place was bound": ("bind", True, None),
-    "before the turn began": ("append", False, Message),
-    "after the turn had begun": ("append", True, Message),
-    "before the end of the turn": ("append", False, Done),
-    "after the end of the turn": ("append", True, Done),
+    "before the turn began": ("transact", False, "begin_turn"),
+    "after the turn had begun": ("transact", True, "begin_turn"),
+    "before the end of the turn": ("transact", False, "append_batch"),
+    "after the end of the turn": ("transact", True, "append_batch"),
     "before the message was finished": ("finish_incoming", False, None),
     "after the answer was claimed": ("claim_outgoing", True, None),
 }
@@ -33,15 +32,14 @@ CRASHES = {
 
 @pytest.mark.parametrize("moment", CRASHES)
 async def test_a_message_is_answered_once_whenever_the_gateway_dies(home, store, moment, monkeypatch):
-    call, after, holding = CRASHES[moment]
-    monkeypatch.setattr(idempotency, "_CLAIM_GRACE_SECONDS", 0.1)
+    call, after, work = CRASHES[moment]
     monkeypatch.setattr(turn_writer, "LEASE_SECONDS", 0.5)
-    monkeypatch.setattr(turn_record, "LEASE_SECONDS", 0.5)
+    monkeypatch.setattr(turn_start, "LEASE_SECONDS", 0.5)
     monkeypatch.setattr(local, "SWEEP_SECONDS", 0.2)
     async with world(home, store, **QUICK) as at:
         dying = Mortal(store)
         await at.start(store=dying)
-        dying.dies(call, after=after, having=lambda *given, **_: not holding or isinstance(given[1][-1], holding))
+        dying.dies(call, after=after, having=lambda *given, **_: not work or given[0].func.__name__ == work)
         at.network.say("42", "hello there")
         await at.until(lambda: dying.dead)
         await at.stop(at.gateways[0])

@@ -14,7 +14,7 @@ from sojourn.testing.app import FakeApp, make_settings
 from sojourn.testing.fake_platform import PlainPlatform
 from sojourn.testing.scripted_runtime import CallTool, Fail, PauseGate, SayText, ScriptedRuntime
 from sojourn.testing.turn_runner import make_tool
-from tests.integration.gateway.worlds import CLI, world
+from tests.integration.gateway.worlds import CLI, wait_for, world
 
 
 async def look_up(_at, _given):
@@ -267,7 +267,7 @@ async def test_words_that_came_before_a_session_arrives_in_their_own_place_do_no
         await at.rows("running", 1)
         written.set()
         async with asyncio.timeout(10):
-            assert (await at.requests.wait(asked)).state == "completed"
+            assert (await wait_for(at.requests, asked)).state == "completed"
         assert (await at.texts("42", 3))[2] == "go on"
         await at.quiet()
 

@@ -17,7 +17,7 @@ from sojourn.testing.fake_platform import FakePlatform, PlainPlatform
 from sojourn.testing.scripted_runtime import EmitFrom, PauseGate, SayText
 from tests.integration.gateway.crashing_store import Mortal
 from tests.integration.gateway.race_steps import QUICK, asked, is_in, to_step
-from tests.integration.gateway.worlds import CLI, world
+from tests.integration.gateway.worlds import CLI, wait_for, world
 
 
 async def test_race_01_a_waiter_that_gives_up_mid_turn_changes_nothing(home, store):
@@ -29,7 +29,7 @@ async def test_race_01_a_waiter_that_gives_up_mid_turn_changes_nothing(home, sto
         await is_in(at, handoff, "bound")
         with pytest.raises(Conflict):
             await store.cancel_handoff(handoff.id, as_="expired")
-        waiting = asyncio.create_task(at.requests.wait(handoff, seconds=0.0))
+        waiting = asyncio.create_task(wait_for(at.requests, handoff, seconds=0.0))
         at.runtime.gate("go").open()
         assert (await waiting).state == "completed"
         assert (await store.get(session.id)).handoff_state == "completed"
@@ -178,7 +178,7 @@ async def test_race_09_a_second_request_is_refused_and_a_bound_session_moves(hom
         await store.cancel_handoff(first.id)
         one = await at.hand_over(session)
         two = await at.request(session, "fake", target="#garden", surface="fake")
-        two = await at.requests.wait(two)
+        two = await wait_for(at.requests, two)
         assert [binding.place for binding in await store.bindings(session=session.id)] == [two.place]
         assert (await store.binding(one.place)).session is None
 

@@ -16,7 +16,7 @@ from sojourn.testing.fake_platform import ANN, BEN, FakePlatform
 from sojourn.testing.scripted_runtime import PauseGate, SayText
 from tests.integration.gateway.crashing_store import Mortal
 from tests.integration.gateway.race_steps import QUICK, asked, is_in, to_step
-from tests.integration.gateway.worlds import CLI, world
+from tests.integration.gateway.worlds import CLI, wait_for, world
 
 
 @pytest.mark.parametrize("kind", ["forbidden", "not_found"])
@@ -115,7 +115,7 @@ async def test_race_16_a_clock_that_jumps_ends_no_wait(home, store, monkeypatch)
         await is_in(at, handoff, "bound")
         real = time.time
         monkeypatch.setattr(time, "time", lambda: real() + 7200)
-        waiting = asyncio.create_task(at.requests.wait(handoff))
+        waiting = asyncio.create_task(wait_for(at.requests, handoff))
         await asyncio.sleep(0.05)  # the waiter looks at least once at the wrong clock
         monkeypatch.setattr(time, "time", real)
         at.runtime.gate("go").open()
@@ -197,7 +197,7 @@ async def test_race_20_giver_and_gateway_on_different_machines(home, postgres_ur
             session = await here.create(source="cli")
             requests = HandoffRequests(here, at.settings)
             given = await requests.request(session, "fake", by=CLI, target="", wait=True)
-            done = await requests.wait(given)
+            done = await wait_for(requests, given)
             assert done.state == "completed"
             assert len(at.network.texts("42", done.thread_id)) == 1
             assert (await here.get(session.id)).driver == "fake"

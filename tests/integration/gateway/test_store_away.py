@@ -9,7 +9,6 @@ from sojourn.gateway.dispatch import MessageDispatcher
 from sojourn.gateway.payloads import InboundPayload, encode_payload
 from sojourn.gateway.render import DUPLICATE_MARK
 from sojourn.ports.gateway_store import CredentialLease
-from sojourn.service.agent import AgentService
 from sojourn.service.local import LocalService
 from sojourn.testing.fake_platform import FakePlatform, PlainPlatform
 from sojourn.testing.scripted_runtime import PauseGate, SayText
@@ -169,10 +168,10 @@ async def test_words_that_were_cut_off_are_asked_again_though_they_cannot_be_tak
 
 
 async def test_words_that_are_cut_off_each_time_are_answered_with_that(home, store, monkeypatch):
-    async def away(*_):
+    def away(*_, **__):
         raise StoreUnavailable("It cannot be reached.")
 
-    monkeypatch.setattr(AgentService, "history", away)
+    monkeypatch.setattr("sojourn.service.agent.read_history", away)
     async with world(home, store) as at:
         await at.start()
         at.network.say("42", "hello")

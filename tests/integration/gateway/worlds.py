@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,12 @@ from sojourn.testing.scripted_runtime import ScriptedRuntime
 
 CLI = Caller(surface="cli", holder="a test")
 OWNERS = {"gateway_owners": "fake:42", "gateway_home": "fake:42"}
+
+
+async def wait_for(requests: HandoffRequests, handoff: Handoff, **given: Any) -> Handoff:
+    """Returns the hand-off when it is over."""
+    async with aclosing(requests.follow(handoff, **given)) as steps:
+        return [step async for step in steps][-1]
 
 
 class World:
@@ -81,7 +87,7 @@ class World:
         platform, _, target = to.partition(":")
         asked = await self.request(session, platform, surface="cli", target=target, wait=True)
         async with asyncio.timeout(10):
-            return await self.requests.wait(asked, **given)
+            return await wait_for(self.requests, asked, **given)
 
     async def until(self, condition: Callable[[], Any], seconds: float = 8.0) -> Any:
         """Looks again and again, because the fake network has no bell."""

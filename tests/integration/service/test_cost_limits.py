@@ -62,7 +62,8 @@ async def test_a_limit_that_is_set_during_a_turn_counts_what_was_spent_before(se
     for _ in range(2):
         await talk(serve(), session, "work")
     settings = make_settings(home)
-    may_spend = await CostBook(store, settings).open_budget(session, TurnId("t"))
+    costs = CostBook(settings)
+    may_spend = await store.snapshot(lambda one: costs.open_budget(one, session, TurnId("t")))
     may_spend(0.1)
     settings.values["agent.spend_session_usd"] = 0.5
     with pytest.raises(SpendingLimit, match=r"0\.90 of the 0\.50"):
@@ -89,7 +90,7 @@ async def test_a_store_that_cannot_be_written_refuses_what_is_said(serve, store,
     async def refuse(*_, **__):
         raise StoreReadOnly("It can only be read.")
 
-    monkeypatch.setattr(store, "append", refuse)
+    monkeypatch.setattr(store, "transact", refuse)
     with pytest.raises(StoreReadOnly):
         await talk(service, session, "hello")
     monkeypatch.undo()

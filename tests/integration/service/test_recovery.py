@@ -11,9 +11,9 @@ from sojourn.core.messages import ToolCall, assistant, tool_result
 from sojourn.core.sessions import new_turn_id
 from sojourn.ports.service import TurnRequest
 from sojourn.process_identity import this_process
-from sojourn.service import idempotency, local, turn, turn_writer
+from sojourn.service import local, turn, turn_start, turn_writer
 from sojourn.service.recovery import Recovery
-from sojourn.service.turn_record import TurnRecord, break_lease, list_active_turns
+from sojourn.service.turn_record import TurnRecord, list_active_turns
 from sojourn.testing.scripted_runtime import PauseGate, SayText, ScriptedRuntime
 from sojourn.testing.service_steps import (
     ME,
@@ -74,7 +74,7 @@ async def test_a_turn_of_a_dead_process_is_ended_at_the_first_thing_that_is_aske
     assert (await transcript(service, begun.session))[-1] == ("assistant", "I am about")
     assert len(of(Done, kept)[0].messages) == 6
     assert await unpaired(service, begun.session) == []
-    assert await list_active_turns(store) == []
+    assert await store.snapshot(list_active_turns) == []
     assert ended(await talk(service, begun.session, "go on")) == ("completed", [])
 
 
@@ -103,7 +103,7 @@ async def again(service):
 async def test_a_turn_that_was_over_is_only_taken_off_the_record(service, store):
     begun = await abandoned(store, assistant("yes"), Done())
     assert ended(await follow(service, begun.turn)) == ("completed", [])
-    assert await list_active_turns(store) == []
+    assert await store.snapshot(list_active_turns) == []
 
 
 async def test_a_turn_of_another_machine_is_left_alone_while_its_lease_holds(service, store):
@@ -133,7 +133,7 @@ async def test_closing_a_service_interrupts_its_turns_and_says_so(serve, runtime
     await service.close()
     assert ended(await follow(reader, running)) == ("interrupted", ["interrupted"])
     assert ended(await follow(reader, waiting))[1] == ["interrupted"]
-    assert await list_active_turns(store) == []
+    assert await store.snapshot(list_active_turns) == []
 
 
 async def test_a_turn_that_lost_its_session_ends_without_a_word(serve, runtime, store):
@@ -171,12 +171,12 @@ async def test_a_session_that_is_deleted_takes_its_turn_with_it(serve, runtime, 
     await store.set_driver(session, "cli")
     await store.delete(session)
     await service.settle()
-    assert await list_active_turns(store) == []
+    assert await store.snapshot(list_active_turns) == []
 
 
 async def test_the_lease_is_renewed_for_as_long_as_a_turn_runs(serve, runtime, store, monkeypatch):
     monkeypatch.setattr(turn_writer, "LEASE_SECONDS", 0.06)
-    monkeypatch.setattr("sojourn.service.turn_record.LEASE_SECONDS", 0.06)
+    monkeypatch.setattr(turn_start, "LEASE_SECONDS", 0.06)
     service, other = serve(), serve()
     session = await opened(service)
     runtime.on("count", SayText("one"), PauseGate("go"), SayText("two"))
@@ -219,13 +219,6 @@ async def test_a_stop_that_nobody_heard_does_not_stop_the_next_turn(service, sto
     assert ended(await talk(service, session, "hello")) == ("completed", [])
 
 
-async def test_a_lease_that_nobody_owns_is_broken_after_a_moment(service, store, monkeypatch):
-    monkeypatch.setattr("sojourn.service.turn_record.RETRY_SECONDS", 0.001)
-    session = await opened(service)
-    await store.lease(session, holder="killed before it said what for", surface="cli")
-    assert ended(await talk(service, session, "hello")) == ("completed", [])
-
-
 async def test_a_runtime_that_cancels_itself_has_failed(serve):
     class Quitter(ScriptedRuntime):
         async def run(self, given):
@@ -261,23 +254,20 @@ async def test_nothing_is_written_after_done_whatever_a_runtime_left_behind(serv
     assert isinstance(kept[-1], Done)
 
 
-async def test_a_dead_process_that_waited_does_not_keep_others_waiting(service, store, monkeypatch):
-    monkeypatch.setattr("sojourn.service.turn_record.RETRY_SECONDS", 0.001)
+async def test_a_dead_process_that_waited_does_not_keep_others_waiting(service, store):
     begun = await abandoned(store, state="queued")
-    await store.lease(begun.session, holder="killed while it tidied up", surface="cli")
     assert ended(await talk(service, begun.session, "hello")) == ("completed", [])
     await service.settle()
     await service._recovery.sweep()
-    assert await list_active_turns(store) == []
+    assert await store.snapshot(list_active_turns) == []
 
 
-async def test_a_process_that_is_killed_while_it_ends_a_turn_leaves_no_half_of_it(service, store, monkeypatch):
+async def test_a_process_that_is_killed_while_it_ends_a_turn_leaves_no_half_of_it(service, store):
     """Otherwise the next turn began within it."""
     first, dying = await abandoned(store, state="queued"), Mortal(store)
-    dying.dies("append")
+    dying.dies("transact")
     with pytest.raises(Killed):
         await Recovery(dying, lambda _: False).sweep()
-    monkeypatch.setattr("sojourn.service.turn_record.MAX_RETRIES", 2)
     second = await service.say(first.session, TurnRequest(text="next"), ME)
     await follow(service, second)
     kept = [(one.turn, type(one.item)) async for one in store.read(first.session)]
@@ -290,25 +280,10 @@ async def test_of_two_turns_that_died_the_one_that_ran_ends_before_the_one_that_
     first = await abandoned(store, Chunk("well"))
     waited = replace(first, id=new_turn_id(), state="queued", since=first.since + 1, said=TurnRequest(text="next"))
     await store.put_record(waited.to_record())
-    await break_lease(store, first.session)
+    await store.set_driver(first.session, "cli")  # which ends the lease
     await service._recovery.end(waited)
     await service._recovery.sweep()
     kept = [(one.turn, type(one.item)) async for one in store.read(first.session)]
     bounds = [one for one in kept if one[1] in (Metadata, Done)]
     assert bounds == [(first.id, Metadata), (first.id, Done), (waited.id, Metadata), (waited.id, Done)]
-    assert await list_active_turns(store) == []
-
-
-async def test_a_key_whose_process_died_before_the_turn_began_starts_it_now(store, service, runtime, monkeypatch):
-    """Between taking the key and putting the turn on record there is a moment."""
-    session = await service.open(ME)
-    left = TurnRecord(
-        session=session.id, principal=session.principal, said=TurnRequest(text="hello", key="k"), by=ME, runtime="x"
-    )
-    await idempotency.claim(store, left)
-    monkeypatch.setattr(idempotency, "_CLAIM_GRACE_SECONDS", 0.05)
-    begun = await service.say(session.id, TurnRequest(text="hello", key="k"), ME)
-    await service.settle()
-    assert begun.id != left.id
-    assert [one.said for one in runtime.seen] == ["hello"]
-    assert await service.say(session.id, TurnRequest(text="hello", key="k"), ME) == begun
+    assert await store.snapshot(list_active_turns) == []

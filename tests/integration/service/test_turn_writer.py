@@ -18,6 +18,9 @@ class Slow:
         self.store, self.go = store, asyncio.Semaphore(0)
         self.batches: list[list] = []
 
+    async def redact(self, items):
+        return await self.store.redact(items)
+
     async def append(self, lease, items, **more):
         self.batches.append(list(items))
         await self.go.acquire()
