@@ -13,7 +13,7 @@ from sojourn.core.settings import Settings
 from sojourn.ports.store import Record, Transaction
 
 _KIND = "usage"  # one record per day and session
-_PAGE_RECORDS = 1000
+_PAGE_RECORDS = 1000  # records
 _SUMMED = ("input_tokens", "output_tokens", "cost_usd")
 
 

@@ -9,7 +9,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from functools import partial
 from pathlib import Path
 
@@ -142,7 +142,8 @@ class Actor:
         asked = await self.kit.service.hand_off(self.session, platform, by=Caller(surface=""), target=target)
         try:
             async with asyncio.timeout(90):  # whether it is stuck is seen when everything else is calm
-                done = await self.requests.wait(asked, seconds=5)
+                async with aclosing(self.requests.follow(asked, seconds=5)) as steps:
+                    done = [step async for step in steps][-1]
         except TimeoutError:
             self.asked["left behind"] += 1
             return
