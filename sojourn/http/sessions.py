@@ -152,7 +152,7 @@ async def list_sessions(
 
 async def _to_rows(sessions: Sequence[Session], store: Store) -> list[schemas.ListedSession]:
     """Rows of a list, each with what happens in it now."""
-    running = {one.session for one in await list_active_turns(store) if one.state == "running"}
+    running = {one.session for one in await store.snapshot(list_active_turns) if one.state == "running"}
     waiting = set(await store.list_waiting()) & running
     return [
         schemas.ListedSession.model_validate(one).model_copy(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Path, Response
@@ -205,7 +206,7 @@ async def list_turns(session: ExactSession, store: StoreDep) -> ActiveTurns:
                 by=one.caller_label,
                 at=to_iso_date(one.since),
             )
-            for one in await list_active_turns(store, session.id)
+            for one in await store.snapshot(partial(list_active_turns, session=session.id))
             if one.state != "stopped"
         ]
     )
