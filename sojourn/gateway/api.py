@@ -18,17 +18,21 @@ from sojourn.core.errors import NotFound
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.gateway.host import Gateway
+from sojourn.gateway.network_packages import install_packages
 from sojourn.gateway.network_setup import (
     add_network,
     check_network,
+    fetch_profile,
     find_network,
+    find_receiver_problem,
     list_networks,
     remove_network,
     send_test_message,
 )
-from sojourn.gateway.network_sign_in import SignIns
+from sojourn.gateway.network_sign_in import SignIns, draw_code
 from sojourn.gateway.pairing import Identities
-from sojourn.gateway.status import delivery_to_json, handoff_to_json, read_status
+from sojourn.gateway.pairing_invitations import PairingInvitations, build_start_link
+from sojourn.gateway.status import delivery_to_json, find_line_states, handoff_to_json, read_status
 from sojourn.ports.app import AppContext, HasStore
 from sojourn.ports.service import Caller
 from sojourn.text.codec import encode_value
@@ -179,8 +183,27 @@ def _add_people_routes(api: APIRouter, app: AppContext) -> None:
 def _add_network_routes(api: APIRouter, app: AppContext) -> None:
     @api.get("/networks", summary="Every network, what it needs, and whether it is set up")
     async def networks() -> list[dict[str, Any]]:
-        """Values are never given back, secret or not."""
-        return [asdict(one) for one in await asyncio.to_thread(list_networks, app)]
+        """Values are never given back, secret or not. `line`: its connection, if a gateway serves it."""
+        lines = await find_line_states(app.store)
+        return [asdict(one) | {"line": lines.get(one.name)} for one in await asyncio.to_thread(list_networks, app)]
+
+    @api.post("/networks/{name}/packages", summary="Install what a network needs", responses=_FAULTS)
+    async def install(name: Id) -> dict[str, Any]:
+        """Installs its `missing_packages` into the environment of the server. Ask the person first."""
+        packages = list(find_network(app, name).missing_packages)
+        if packages:
+            await install_packages(packages)
+        return {"installed": packages}
+
+    @api.post("/networks/{name}/invitation", summary="A code that pairs you", responses=_FAULTS)
+    async def invite(name: Id) -> dict[str, Any]:
+        """Whoever sends it to the bot within ten minutes is the owner there. Where a network has such links, `link`
+        opens a chat that sends it, and `picture` is its QR code. `GET /people` tells who was paired."""
+        network = find_network(app, name)
+        profile = await fetch_profile(app, network)
+        invitation = await PairingInvitations(app.store).create(network.name)
+        link = build_start_link(profile, invitation.code)
+        return asdict(invitation) | {"link": link, "picture": draw_code(link) if link else ""}
 
     @api.post("/networks/{name}/check", summary="Check credentials without keeping them", responses=_FAULTS)
     async def check(name: Id, body: NetworkBody) -> dict[str, Any]:
@@ -209,7 +232,10 @@ def _add_network_routes(api: APIRouter, app: AppContext) -> None:
 
     @api.post("/networks/{name}/test", summary="Send a test message", responses=_FAULTS)
     async def send_test(name: Id, chat: Annotated[str, Query(max_length=500)] = "") -> dict[str, str]:
-        return {"sent_to": await send_test_message(app, find_network(app, name), chat)}
+        """`receiver_problem`: why requests of the network would not be received, for one with `receives_at`."""
+        network = find_network(app, name)
+        problem = await asyncio.to_thread(find_receiver_problem, network) if network.receives_at else ""
+        return {"sent_to": await send_test_message(app, network, chat), "receiver_problem": problem}
 
 
 def _read_header(request: Request, name: str) -> str:

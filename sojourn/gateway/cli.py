@@ -7,31 +7,19 @@ import json
 import signal
 import sys
 from contextlib import aclosing, suppress
-from dataclasses import asdict
 from typing import Any
 
 import click
 
-from sojourn.core.errors import BadInput, error_class, error_from_code
+from sojourn.core.errors import error_class, error_from_code
 from sojourn.core.handoff import Handoff
 from sojourn.core.sessions import Session
 from sojourn.gateway.host import Gateway
-from sojourn.gateway.network_setup import (
-    Network,
-    NetworkField,
-    add_network,
-    find_network,
-    list_networks,
-    remove_network,
-    send_test_message,
-)
-from sojourn.gateway.network_sign_in import open_steps, render_code, walk_steps
+from sojourn.gateway.network_setup_cli import SETUP_COMMANDS
 from sojourn.gateway.pairing import Identities
 from sojourn.gateway.status import handoff_to_json, read_status, render_status
 from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
-from sojourn.ports.platform import BotProfile
-from sojourn.ports.plugin import SignInStep
 from sojourn.ports.service import Caller
 from sojourn.text.handoff_text import step_text, summary_text
 
@@ -77,6 +65,10 @@ async def _run(app: AppContext) -> None:
         await work
 
 
+for _command in SETUP_COMMANDS:
+    gateway.add_command(_command)
+
+
 @gateway.command("status")
 @_json_option
 @click.pass_obj
@@ -84,107 +76,6 @@ def show_status(cli: CliContext, as_json: bool) -> None:
     """Show the running gateways and the state of their connections."""
     status = cli.run(lambda app: read_status(app.store))
     click.echo(json.dumps(status) if as_json or cli.json else render_status(status))
-
-
-@gateway.command("list")
-@_json_option
-@click.pass_obj
-def list_all(cli: CliContext, as_json: bool) -> None:
-    """List every network, and which of them are set up."""
-    networks = list_networks(cli.app)
-    if as_json or cli.json:
-        click.echo(json.dumps([asdict(one) for one in networks], default=str))
-        return
-    for one in networks:
-        click.echo(f"{'✓' if one.is_configured else ' '} {one.name:<14} {one.summary}")
-    click.echo("\nSet one up: sojourn gateway add NAME")
-
-
-@gateway.command()
-@click.argument("network")
-@click.option("--set", "given", multiple=True, metavar="KEY=VALUE", help="A setting; asked for if it is needed.")
-@click.option("--no-pairing", is_flag=True, help="Do not ask for the code that pairs you.")
-@_json_option
-@click.pass_obj
-def add(cli: CliContext, network: str, given: tuple[str, ...], no_pairing: bool, as_json: bool) -> None:
-    """Set up a network: asks for what it needs, checks it there, and keeps it.
-
-    A running gateway serves it at once. Secrets are not shown while they are typed.
-    """
-    found = find_network(cli.app, network)
-    values = dict(_split_value(one) for one in given)
-    missing = [one for one in found.fields if one.is_required and one.name not in values]
-    if missing and found.can_sign_in and cli.is_interactive:
-        values |= cli.run(lambda app: walk_steps(open_steps(app, found, values), _show_step))
-        missing = []
-    for one in missing:
-        values[one.name] = _ask_for(cli, found, one)
-    profile = cli.run(lambda app: add_network(app, found, values))
-    if as_json or cli.json:
-        click.echo(json.dumps({"network": found.name, "profile": asdict(profile) if profile else None}))
-        return
-    whom = f": {profile.name} ({profile.address})" if profile else ""
-    click.echo(f"✓ {found.name} is set up{whom}.")
-    if cli.is_interactive and not no_pairing:
-        _pair_owner(cli, profile)
-
-
-def _split_value(given: str) -> tuple[str, str]:
-    name, separator, value = given.partition("=")
-    if not separator:
-        raise BadInput(f"{given!r} is not a setting.", hint="Write --set key=value.")
-    return name, value
-
-
-def _ask_for(cli: CliContext, network: Network, wanted: NetworkField) -> str:
-    if not cli.is_interactive:
-        raise BadInput(
-            f"{network.name} needs `{wanted.name}`, and there is no terminal to ask on.",
-            hint=f"Add --set {wanted.name}=…",
-        )
-    if wanted.where:
-        click.echo(wanted.where)
-    return str(click.prompt(wanted.label, hide_input=wanted.is_secret)).strip()
-
-
-def _show_step(step: SignInStep) -> str:
-    """Shows one step of a sign-in; returns what the person typed."""
-    if step.scan:
-        click.echo(f"{render_code(step.scan)}\n{step.scan}")
-    if step.has_question:
-        return str(click.prompt(step.text)).strip()
-    click.echo(step.text)
-    return ""
-
-
-def _pair_owner(cli: CliContext, profile: BotProfile | None) -> None:
-    """Pairs the person at the terminal, who writes to the bot and types in the code that it answers."""
-    whom = profile.address or profile.name if profile else "it"
-    click.echo(f"Write anything to {whom}. A running gateway (`sojourn serve`) answers with a code.")
-    code = click.prompt("Code (Enter: later, with `sojourn gateway pair`)", default="", show_default=False).strip()
-    if code:
-        result = cli.run(lambda app: _pair(Identities(app.store, app.settings), code, True, "", None))
-        click.echo("\n".join(result["told"]))
-
-
-@gateway.command()
-@click.argument("network")
-@click.pass_obj
-def remove(cli: CliContext, network: str) -> None:
-    """Remove a network's settings; a running gateway leaves it at once."""
-    remove_network(cli.app, find_network(cli.app, network))
-    click.echo(f"✓ {network} is removed. Its sessions stay.")
-
-
-@gateway.command("test")
-@click.argument("network")
-@click.option("--to", "chat", default="", metavar="CHAT", help="Where to; default: your home channel there.")
-@click.pass_obj
-def send_test(cli: CliContext, network: str, chat: str) -> None:
-    """Send a test message."""
-    found = find_network(cli.app, network)
-    name = cli.run(lambda app: send_test_message(app, found, chat))
-    click.echo(f"✓ A test message was sent to {name} on {network}.")
 
 
 @gateway.command()

@@ -10,6 +10,7 @@ from sojourn.core.sessions import SessionId
 from sojourn.gateway.bindings import ConversationBindings
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.pairing import Identities, Identity
+from sojourn.gateway.pairing_invitations import PairingInvitations
 from sojourn.gateway.payloads import ReplyTarget, SessionKeys
 from sojourn.gateway.render import split_messages
 from sojourn.ports.app import AppContext
@@ -33,6 +34,7 @@ class GatewayContext:
         self.lease_seconds = float(app.settings["gateway.lease_seconds"])  # of a claimed row
         self.keys = SessionKeys(app.settings)
         self.identities = Identities(app.store, app.settings)
+        self.invitations = PairingInvitations(app.store)
         self.homes = HomeChannels(app.store, app.settings)
         self.bindings = ConversationBindings(app.store, app.service, self.keys)
 

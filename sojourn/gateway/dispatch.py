@@ -20,7 +20,7 @@ from sojourn.core.errors import (
     SojournError,
 )
 from sojourn.core.provenance import Provenance
-from sojourn.core.sessions import SessionId, TurnId
+from sojourn.core.sessions import OWNER, SessionId, TurnId
 from sojourn.gateway.approval_prompts import handle_button
 from sojourn.gateway.chat_commands import CommandRunner, InboundCall, is_quick
 from sojourn.gateway.context import GatewayContext
@@ -41,6 +41,7 @@ STRANGER = (
     "I don't know you yet. If you know who runs this bot, give them this code within an hour: {code}\n"
     "(They let you in with: sojourn gateway pair {code})"
 )
+PAIRED = "You are paired: this is your private chat with Sojourn, and hand-offs arrive here. Just write."
 WATCHING = "You are only watching this session. /take takes it over, /new starts another one."
 
 
@@ -76,6 +77,8 @@ class MessageDispatcher:
         if payload.handoff:
             await self._handoffs.on_announcement(item, payload)
             return None
+        if await self._accept_invitation(item, payload):
+            return None
         call = await self._build_call(item, payload)
         if call is None:
             await self._offer_pairing(item, payload)
@@ -104,6 +107,18 @@ class MessageDispatcher:
         by = self._context.caller(item.platform, identity, payload.sender)
         conversation = await self._context.bindings.find(payload, identity)
         return InboundCall(item=item, payload=payload, info=info, identity=identity, by=by, conversation=conversation)
+
+    async def _accept_invitation(self, item: Incoming, payload: InboundPayload) -> bool:
+        """Pairs somebody who sends the owner's code, in private only; their chat becomes the home channel."""
+        info = self._context.connections[(item.platform, item.account)].adapter.info
+        if payload.place.kind != "dm" or info.system:
+            return False
+        context = self._context
+        if not await context.invitations.accept(item.platform, payload.sender, payload.text, context.identities):
+            return False
+        await context.homes.set(payload.place, OWNER, payload.sender)
+        await context.enqueue_text(context.reply_target(item, payload.place), f"paired/{item.id}", PAIRED)
+        return True
 
     async def _offer_pairing(self, item: Incoming, payload: InboundPayload) -> None:
         """Sends a stranger a pairing code, in private only. It bypasses the outbox, which would store the code."""

@@ -5,22 +5,33 @@ The command line and the HTTP API are views of this. A running gateway follows c
 
 from __future__ import annotations
 
+import asyncio
 import copy
+import time
+import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import MISSING, Field, dataclass, fields, replace
+from http.client import HTTPConnection, HTTPException
 from typing import Any, get_type_hints
+from urllib.parse import urlsplit
 
 from sojourn.config_file import change_file, remove_plugin_table, set_plugin_table
-from sojourn.core.errors import BadInput, NotFound
+from sojourn.core.errors import BadInput, NotFound, PlatformDown, SendRefused
 from sojourn.core.sessions import OWNER
 from sojourn.core.settings import Secret
 from sojourn.gateway.connections import build_adapter, is_configured, list_platforms
+from sojourn.gateway.network_packages import list_missing_packages
+from sojourn.gateway.payloads import ReplyTarget, SessionKeys
+from sojourn.gateway.status import find_line_states
 from sojourn.ports.app import AppContext
 from sojourn.ports.platform import BotProfile, CanIdentify, PlatformAdapter
 from sojourn.ports.plugin import Plugin, Prompt
-from sojourn.service.home_channels import HomeChannels
+from sojourn.service.home_channels import HomeChannel, HomeChannels
 
+_RECEIVER_PORT = 8791  # the default of every network that sends requests to us
+_RECEIVER_SECONDS, _LOOK_SECONDS = 5.0, 0.2
+_TEST_SECONDS = 30.0  # for a running gateway to send a test message
 TEST_MESSAGE = "This is a test message from Sojourn. The connection works."
 
 
@@ -46,6 +57,8 @@ class Network:
     is_configured: bool
     fields: Sequence[NetworkField]
     can_sign_in: bool = False  # by steps that a person follows; the settings come from there
+    missing_packages: Sequence[str] = ()
+    receives_at: str = ""  # where it has to send its requests to, on this machine
 
 
 def list_networks(app: AppContext) -> list[Network]:
@@ -59,6 +72,8 @@ def list_networks(app: AppContext) -> list[Network]:
             is_configured=is_configured(app, plugin),
             fields=_list_fields(plugins[plugin]),
             can_sign_in=name in plugins[plugin].sign_ins,
+            missing_packages=list_missing_packages(plugin),
+            receives_at=_find_receiver(app, plugins[plugin], name),
         )
         for name, (plugin, _) in list_platforms(app).items()
     ]
@@ -77,6 +92,15 @@ def _list_fields(plugin: Plugin) -> list[NetworkField]:
         return []
     hints = get_type_hints(plugin.settings, include_extras=True)
     return [_to_field(one, hints[one.name]) for one in fields(plugin.settings)]
+
+
+def _find_receiver(app: AppContext, plugin: Plugin, name: str) -> str:
+    """The local address of a network that sends requests to us, with the settings as far as they are known."""
+    defaults = {one.name: one.default for one in fields(plugin.settings)} if plugin.settings else {}
+    if defaults.get("port") != _RECEIVER_PORT:
+        return ""
+    given = app.settings.plugins.get(plugin.name, {})
+    return f"http://{given.get('host', defaults['host'])}:{given.get('port', _RECEIVER_PORT)}/{name}"
 
 
 def _to_field(one: Field[Any], kind: Any) -> NetworkField:
@@ -105,6 +129,12 @@ async def check_network(app: AppContext, network: Network, values: Mapping[str, 
         return await adapter.identify() if isinstance(adapter, CanIdentify) else None
 
 
+async def fetch_profile(app: AppContext, network: Network) -> BotProfile | None:
+    """Whom the kept credentials belong to; None where a network cannot say. BadConfig, KeyRefused, PlatformDown."""
+    async with _open_adapter(app, network, {}) as adapter:
+        return await adapter.identify() if isinstance(adapter, CanIdentify) else None
+
+
 async def add_network(app: AppContext, network: Network, values: Mapping[str, Any]) -> BotProfile | None:
     """Checks the credentials, then keeps them in config.toml, which only its owner can read."""
     profile = await check_network(app, network, values)
@@ -126,8 +156,42 @@ async def send_test_message(app: AppContext, network: Network, chat: str = "") -
     KeyRefused."""
     async with _open_adapter(app, network, {}) as adapter:
         channel = await HomeChannels(app.store, app.settings).find(adapter, OWNER, chat)
-        await adapter.send(channel.place, TEST_MESSAGE, plain=True)
+        is_served = (await find_line_states(app.store)).get(network.name, {}).get("state") == "up"
+        if is_served:  # its connection is the one to try, and may be the only one that a network allows
+            await _send_by_gateway(app, adapter, channel)
+        else:
+            await adapter.send(channel.place, TEST_MESSAGE, plain=True)
         return channel.place.name or channel.place.chat
+
+
+async def _send_by_gateway(app: AppContext, adapter: PlatformAdapter, channel: HomeChannel) -> None:
+    """Puts the test message into the outbox, and waits until a gateway has sent it. SendRefused, PlatformDown."""
+    key = SessionKeys(app.settings).key(channel.place, channel.chosen_by)
+    to = ReplyTarget(platform=adapter.info.name, account=adapter.account, key=key, place=channel.place)
+    [row] = await app.store.put_outgoing([to.draft(f"test/{uuid.uuid4().hex}", TEST_MESSAGE)])
+    deadline = time.monotonic() + _TEST_SECONDS
+    while time.monotonic() < deadline:
+        [now] = [one for one in await app.store.outgoing(place=key, newest=True) if one.id == row.id] or [row]
+        if now.state in ("sent", "delivered"):
+            return
+        if now.state == "failed":
+            raise SendRefused(f"The test message was refused: {now.error}", kind="unknown")
+        await asyncio.sleep(_LOOK_SECONDS)
+    raise PlatformDown(f"The gateway has not sent the test message within {_TEST_SECONDS:.0f} seconds.")
+
+
+def find_receiver_problem(network: Network) -> str:
+    """Asks for the address that a network has to reach, from this machine; "" if we answer there."""
+    address = urlsplit(network.receives_at)
+    connection = HTTPConnection(address.hostname or "", address.port, timeout=_RECEIVER_SECONDS)
+    try:
+        connection.request("GET", address.path)
+        connection.getresponse().read()
+    except (OSError, HTTPException) as error:
+        return f"Nothing answers at {network.receives_at} ({error}). Is `sojourn serve` running?"
+    finally:
+        connection.close()
+    return ""
 
 
 @asynccontextmanager

@@ -97,7 +97,7 @@ class Identities:
         if len(others) >= _MAX_PENDING:
             return None
         code, salt = "".join(secrets.choice(ALPHABET) for _ in range(_CODE_CHARS)), secrets.token_hex(8)
-        value = {"salt": salt, "proof": _hash_code(salt, code), "asked": now, "until": now + CODE_TTL_SECONDS}
+        value = {"salt": salt, "proof": hash_code(salt, code), "asked": now, "until": now + CODE_TTL_SECONDS}
         try:
             new = Record(kind=PAIRING, key=key, value=value | {"name": sender.name})
             await self._store.put_record(new, expect=record.revision if record else 0)
@@ -122,7 +122,7 @@ class Identities:
         for record in await self._store.list_records(PAIRING):
             value = record.value
             if value["asked"] <= now < value["until"] and hmac.compare_digest(
-                _hash_code(value["salt"], code), value["proof"]
+                hash_code(value["salt"], code), value["proof"]
             ):
                 return await self._add(record, as_owner, name)
         await self._count_mistake(now)
@@ -138,6 +138,13 @@ class Identities:
         await self._store.delete_record(PAIRING, record.key)
         await self._store.delete_record(_MISTAKES, "all")
         return PairingRequest(platform=platform, sender=sender, name=display_name, until=0.0), principal
+
+    async def add_owner(self, platform: str, sender: Sender) -> None:
+        """Pairs a person as the owner, without a code of theirs."""
+        value = {"name": sender.name or sender.id, "since": self._clock()}
+        key = _build_key(platform, sender.id)
+        await self._store.put_record(Record(kind=_IDENTITY, key=key, value=value, principal=OWNER))
+        await self._store.delete_record(PAIRING, key)
 
     async def reject(self, platform: str, sender: str) -> bool:
         """Invalidates the code of a stranger, who gets no other one for an hour."""
@@ -182,7 +189,7 @@ def _guest_principal(name: str) -> Principal:
     return Principal("guest:" + readable)
 
 
-def _hash_code(salt: str, code: str) -> str:
+def hash_code(salt: str, code: str) -> str:
     return hashlib.scrypt(code.encode(), salt=salt.encode(), n=2**12, r=8, p=1).hex()[:40]
 
 

@@ -32,6 +32,16 @@ async def read_status(store: Store) -> dict[str, Any]:
     }
 
 
+async def find_line_states(store: Store) -> dict[str, dict[str, Any]]:
+    """The connection of each network that a live gateway serves; one that is up is preferred."""
+    found: dict[str, dict[str, Any]] = {}
+    for gateway in await store.gateways():
+        for name, line in _rate_connections(gateway, time.time()).items():
+            if found.get(name, {}).get("state") != "up":
+                found[name] = line
+    return found
+
+
 def handoff_to_json(handoff: Handoff) -> dict[str, Any]:
     """A hand-off for the API and `--json`; without secrets."""
     return _to_public(handoff)
@@ -69,14 +79,14 @@ def render_status(status: dict[str, Any]) -> str:
     for one in status["gateways"]:
         lines.append(f"gateway on {one['host']} (pid {one['pid']}), last heartbeat {format_age(one['beat_at'], now)}")
         for name, connection in sorted(one["lines"].items()):
-            lines.append(f"  {_MARKS[rate_health(connection, now)]} {name}: {_render_connection(connection, now)}")
+            lines.append(f"  {_MARKS[rate_health(connection, now)]} {name}: {render_connection(connection, now)}")
     for one in status["handoffs_waiting"]:
         age = format_age(one["created_at"], now)
         lines.append(f"hand-off {one['id']} to {one['platform']} is pending, requested {age}")
     return "\n".join(lines)
 
 
-def _render_connection(connection: dict[str, Any], now: float) -> str:
+def render_connection(connection: dict[str, Any], now: float) -> str:
     problem = f" ({connection['problem']})" if connection.get("problem") else ""
     facts = [connection["state"] + problem]
     if connection.get("last_received"):

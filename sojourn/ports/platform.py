@@ -98,6 +98,7 @@ class BotProfile:
     name: str
     address: str = ""  # how people reach it: @name, a link, an e-mail address
     picture: str = ""  # its address on the web
+    start_link: str = ""  # opens a chat with it, with {code} as the first message
 
 
 @runtime_checkable
@@ -109,8 +110,7 @@ class CanIdentify(Protocol):
 @runtime_checkable
 class CanThread(Protocol):
     async def create_handoff_thread(self, parent: Place, name: str) -> Place:
-        """Creates a thread and returns its Place, whose key its next message will have. ThreadsUnsupported;
-        NoThreadHere also says what `parent` really is."""
+        """Creates a thread; its next message has this Place's key. ThreadsUnsupported; NoThreadHere says what it is."""
 
 
 @runtime_checkable

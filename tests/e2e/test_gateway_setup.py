@@ -4,12 +4,14 @@ import asyncio
 import json
 import os
 import pty
+import re
 import subprocess
 from contextlib import asynccontextmanager
 
 import pytest
 
 from tests.e2e.http_server import PROGRAM, Serving
+from tests.e2e.test_cli_terminal import Person
 from tests.servers.telegram import ANN, NAME, TOKEN, telegram_rig
 
 
@@ -108,6 +110,59 @@ async def test_the_api_offers_the_same_steps(home, rig):
         unknown = await asyncio.to_thread(call, "PUT", "/telegram", json={"settings": {"tokn": "x"}})
         assert (unknown.status_code, "tokn" in unknown.text) == (400, True)
         assert (await asyncio.to_thread(call, "DELETE", "/telegram")).status_code == 204
+
+
+async def pair(rig, code):
+    """Ann opens the bot by the link that was shown."""
+    await rig.server.say(501, None, ANN, text=f"/start {code}")
+
+    async def answered():
+        return [one for one in rig.server.posts.get((501, None), []) if "You are paired" in one.text]
+
+    await until(answered)
+
+
+async def test_the_owner_is_paired_by_a_link_at_the_terminal_without_any_server(home, rig):
+    settings = ("--set", f"token={TOKEN}", "--set", f"base_url={rig.server.url}")
+    person = Person("--home", str(home), "gateway", "add", "telegram", *settings)
+    await asyncio.to_thread(person.sees, "Waiting")
+    [code] = re.findall(rf"https://t\.me/{NAME}\?start=(\w+)", person.seen)
+    assert "▄▄▄▄▄" in person.seen  # its QR code
+    await pair(rig, code)
+    await asyncio.to_thread(person.sees, "You are paired")
+    assert await asyncio.to_thread(person.leaves) == 0
+    code, out, err = await run(home, "gateway", "test", "telegram")
+    assert (code, err, "sent to Ann" in out) == (0, "", True)
+
+
+async def test_the_api_pairs_tests_and_shows_the_line(home, rig):
+    async with serving(home) as server:
+
+        async def call(method, path, **given):
+            asked = lambda: server.client.request(method, f"/api/plugins/gateway{path}", **given)  # noqa: E731
+            return (await asyncio.to_thread(asked)).raise_for_status().json()
+
+        good = {"settings": {"token": TOKEN, "base_url": rig.server.url}}
+        added = await call("PUT", "/networks/telegram", json=good)
+        assert added["profile"]["start_link"] == f"https://t.me/{NAME}?start={{code}}"
+        await asyncio.wait_for(rig.until_listening(), 20)
+        assert await call("POST", "/networks/telegram/packages") == {"installed": []}
+        invitation = await call("POST", "/networks/telegram/invitation")
+        assert invitation["link"] == f"https://t.me/{NAME}?start={invitation['code']}"
+        assert invitation["picture"].startswith("data:image/svg")
+        await pair(rig, invitation["code"])
+        [paired] = (await call("GET", "/people"))["paired"]
+        assert (paired["platform"], paired["sender"], paired["principal"]) == ("telegram", "501", "owner")
+        assert (await call("POST", "/networks/telegram/test"))["sent_to"] == "Ann"
+        rows = await call("GET", "/outbox")
+        assert "test message" in rows[0]["text"]  # the gateway sent it, over its own connection
+
+        async def is_up():
+            [telegram] = [one for one in await call("GET", "/networks") if one["name"] == "telegram"]
+            return telegram["line"] and telegram["line"]["state"] == "up"
+
+        await until(is_up)
+        assert "✓ telegram" in (await run(home, "gateway", "list"))[1]
 
 
 def test_a_secret_that_is_typed_is_not_shown(home):

@@ -51,7 +51,8 @@ class Telegram:
 
     async def identify(self) -> BotProfile:
         async with refusals_as_outage(), self._use_bot() as bot:
-            return BotProfile(name=bot.first_name, address=f"https://t.me/{bot.username}")
+            address = f"https://t.me/{bot.username}"
+            return BotProfile(name=bot.first_name, address=address, start_link=address + "?start={code}")
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         offset: int | None = None

@@ -102,7 +102,9 @@ class WhatsappApi:
             raise KeyRefused(f"The token may not use this number. {error}", hint=hint) from error
         number = read_text(page, "display_phone_number")
         digits = "".join(filter(str.isdecimal, number))
-        return BotProfile(name=read_text(page, "verified_name") or number, address=f"https://wa.me/{digits}")
+        address = f"https://wa.me/{digits}"
+        name = read_text(page, "verified_name") or number
+        return BotProfile(name=name, address=address, start_link=address + "?text={code}")
 
     async def send(self, body: Mapping[str, Any]) -> str:
         """Sends a message; gives its id. SendRefused, KeyRefused, PlatformDown."""

@@ -5,7 +5,13 @@ import pytest
 from sojourn import config
 from sojourn.app import App
 from sojourn.core.errors import BadConfig, BadInput, NotFound
-from sojourn.gateway.network_setup import check_network, find_network, list_networks, remove_network
+from sojourn.gateway.network_setup import (
+    check_network,
+    find_network,
+    find_receiver_problem,
+    list_networks,
+    remove_network,
+)
 
 
 @pytest.fixture
@@ -34,6 +40,16 @@ async def test_an_unknown_network_or_setting_says_which_there_are(app):
     with pytest.raises(BadInput) as wrong:
         await check_network(app, find_network(app, "telegram"), {"tokn": "x"})
     assert "token" in wrong.value.hint
+
+
+def test_networks_that_send_requests_say_where_to(app, home):
+    assert find_network(app, "whatsapp").receives_at == "http://127.0.0.1:8791/whatsapp"
+    assert find_network(app, "telegram").receives_at == ""
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "config.toml").write_text('[plugins.whatsapp]\nport = 9\nhost = "127.0.0.2"\n')
+    network = find_network(App(config.follow({"home": str(home)})), "whatsapp")
+    assert network.receives_at == "http://127.0.0.2:9/whatsapp"
+    assert "Nothing answers" in find_receiver_problem(network)
 
 
 def test_what_is_not_set_up_cannot_be_removed(app):

@@ -1,0 +1,77 @@
+"""Packages of a network that are not installed: which they are, and their installation into this environment.
+
+Only what our own package's metadata names for the network is installed, and only after a person has said yes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shutil
+import sys
+from importlib.metadata import PackageNotFoundError, distribution, requires
+from importlib.util import find_spec
+
+from sojourn.core.errors import MissingPackage
+from sojourn.processes import Watch, start
+
+_OURS = "sojourn"
+_INSTALL_SECONDS = 600.0
+_SHOWN_LINES = 6  # of the installer's output, when it fails
+
+
+def list_missing_packages(plugin: str) -> list[str]:
+    """What `pip install "sojourn[<plugin>]"` would add, as requirements; empty for a plugin that needs nothing."""
+    try:
+        wanted = list_requirements(plugin, requires(_OURS) or [])
+    except PackageNotFoundError:  # run from a folder, without being installed
+        return []
+    return [one for one in wanted if not _is_installed(one)]
+
+
+def list_requirements(extra: str, declared: list[str]) -> list[str]:
+    """The requirements of an extra; one that names another extra of ours is replaced by what that one needs."""
+    found = list[str]()
+    for one in declared:
+        requirement, _, marker = one.partition(";")
+        if not re.search(rf"extra\s*==\s*['\"]{re.escape(extra)}['\"]", marker):
+            continue
+        nested = re.fullmatch(rf"{_OURS}\[([\w,-]+)\]", requirement.strip())
+        if nested:
+            found += [two for name in nested[1].split(",") for two in list_requirements(name, declared)]
+        else:
+            found.append(requirement.strip())
+    return list(dict.fromkeys(found))
+
+
+def _is_installed(requirement: str) -> bool:
+    name = re.match(r"[A-Za-z0-9._-]+", requirement)
+    try:
+        distribution(name[0] if name else requirement)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def build_install_command(packages: list[str]) -> list[str]:
+    """The command that installs packages where this program runs. MissingPackage if there is no installer."""
+    if uv := shutil.which("uv"):
+        return [uv, "pip", "install", "--python", sys.executable, *packages]
+    if find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", *packages]
+    needed = " ".join(f'"{one}"' for one in packages)
+    raise MissingPackage("There is neither uv nor pip to install packages with.", hint=f"Install them: {needed}.")
+
+
+async def install_packages(packages: list[str]) -> None:
+    """Installs packages into the environment of this program. MissingPackage says why it failed."""
+    child = await start(build_install_command(packages), watch=Watch())
+    try:
+        is_over = await child.wait(_INSTALL_SECONDS)
+    finally:
+        await child.end()
+    importlib.invalidate_caches()
+    if not is_over or child.process.returncode:
+        said = "\n".join(child.output.text().strip().splitlines()[-_SHOWN_LINES:])
+        reason = f":\n{said}" if is_over else f" within {_INSTALL_SECONDS:.0f} seconds."
+        raise MissingPackage(f"The packages could not be installed{reason}", hint="Nothing was set up.")
