@@ -18,9 +18,9 @@ from sojourn.app import App
 from sojourn.context.bm25 import Bm25Index
 from sojourn.context.embeddings import Embedders
 from sojourn.context.skills import Shortlist, name_to_words
-from sojourn.context.stemming import stem_words
 from sojourn.ports.libraries import Skill
 from sojourn.skill_files import read_skills
+from sojourn.text.tokenizer import stem_words
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "data" / "skills"
 Rank = Callable[[str], list[str]]  # names, best first

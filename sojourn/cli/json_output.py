@@ -18,6 +18,7 @@ def encode_hit(one: SearchHit) -> dict[str, Any]:
         "session": one.session,
         "message": f"{one.session}:{one.seq}" if one.seq else None,
         "seq": one.seq,
+        "score": one.score,
         "role": one.role,
         "timestamp": to_iso(one.timestamp),
         "title": one.title,

@@ -181,6 +181,7 @@ class RemoteService:
             "since": _to_iso_date(search.since),
             "until": _to_iso_date(search.until),
             "session": search.session,
+            "order": search.order,
         }
         if not search.text.strip() and not search.tool:
             raise BadInput(

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from math import log
 
-from sojourn.context.stemming import stem_words
+from sojourn.text.tokenizer import stem_words
 
 Fields = Sequence[tuple[str, float]]  # text, and the weight of its words
 _K1, _B = 1.2, 0.6  # saturation of term frequency; weight of the length

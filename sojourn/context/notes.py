@@ -13,10 +13,10 @@ from pathlib import Path
 from sojourn.context.bm25 import Bm25Index
 from sojourn.context.budget import to_contribution
 from sojourn.context.query_expansion import expand_query, spoken_forms
-from sojourn.context.stemming import stem_words
 from sojourn.core.sessions import OWNER
 from sojourn.ports.app import HasSettings, Shared
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
+from sojourn.text.tokenizer import stem_words
 
 MAX_FILES, MAX_FILE_BYTES, MAX_SECTIONS = 2000, 512 * 1024, 4  # of one folder; of one file; in one answer
 _HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*$")

@@ -9,8 +9,10 @@ import re
 from collections.abc import Container, Iterable, Mapping
 from functools import cache
 
-from sojourn.context.stemming import is_stop_word, read_lines, stem, stem_words
-from sojourn.text.tokenizer import is_unspaced, tokenize
+from sojourn.context.word_lists import read_lines
+from sojourn.text.stemming import is_stop_word, stem
+from sojourn.text.tokenizer import stem_words, tokenize
+from sojourn.text.writing_systems import is_unspaced
 
 SYNONYM_WEIGHT, CHINESE_WEIGHT, TYPO_WEIGHT = 0.5, 0.9, 0.8  # weight of a word that the request itself does not contain
 _WORD = re.compile(r"[\w'-]+")

@@ -17,15 +17,16 @@ from math import log2
 
 from sojourn.context.budget import to_contribution
 from sojourn.context.embeddings import LOAD_WAIT_SECONDS, Embedders
-from sojourn.context.stemming import is_stop_word, stem
 from sojourn.core.messages import Message, text_of
 from sojourn.core.provenance import Origin
 from sojourn.core.sessions import SessionId
 from sojourn.ports.app import PluginContext
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.store import SearchHit, SearchQuery, SessionStore
+from sojourn.text.stemming import is_stop_word, stem
 from sojourn.text.token_count import truncate_to_tokens
-from sojourn.text.tokenizer import is_unspaced, tokenize
+from sojourn.text.tokenizer import tokenize
+from sojourn.text.writing_systems import is_unspaced
 
 SEARCH_SECONDS = 0.5  # then no further query is sent
 MAX_WORDS, HITS_PER_QUERY, MAX_MESSAGES, MAX_SESSIONS = 6, 12, 10, 4  # counts

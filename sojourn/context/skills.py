@@ -16,13 +16,13 @@ from sojourn.context.bm25 import Bm25Index
 from sojourn.context.budget import MIN_BLOCK_TOKENS, to_contribution, with_token_count
 from sojourn.context.embeddings import LOAD_WAIT_SECONDS, Embedder, Embedders
 from sojourn.context.query_expansion import expand_query, spoken_forms, translate_chinese
-from sojourn.context.stemming import stem_words
 from sojourn.core.errors import NotFound
 from sojourn.ports.app import PluginContext, Shared
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.libraries import Skill, SkillProblem
 from sojourn.skill_files import read_skills, skill_folders
 from sojourn.text.token_count import truncate_to_tokens
+from sojourn.text.tokenizer import stem_words
 
 MAX_TOKENS = 2000  # upper limit, whatever the budget of the source
 _CACHE_SECONDS = 3.0  # until the folders are read again

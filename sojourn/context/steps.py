@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sojourn.context.stemming import load_words
+from sojourn.context.word_lists import load_words
 
 _ITEM = re.compile(r"^[ \t]*(?:(\d{1,2})[.)、．]|([-*•·])|([一二三四五六七八九十]{1,2})[、.．])[ \t]*(\S.*)$")
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)

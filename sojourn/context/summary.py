@@ -16,7 +16,6 @@ from hashlib import sha256
 from math import log
 
 from sojourn.context.budget import to_contribution
-from sojourn.context.stemming import stem_words
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, text_of, tool_calls_of
 from sojourn.ports.app import AgentContext
@@ -24,6 +23,7 @@ from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequ
 from sojourn.ports.runtime import CanComplete
 from sojourn.ports.store import Record
 from sojourn.text.token_count import estimate_tokens, truncate_to_tokens
+from sojourn.text.tokenizer import stem_words
 
 KIND = "summary"
 SUMMARY_TOKENS = 500

@@ -175,6 +175,7 @@ class HitSchema(BaseModel):
     session: Text
     message: Text | None = Field(description="`<session>:<seq>`.")
     seq: int
+    score: float = Field(description="How well it answers; 0 by `order=newest`.")
     role: Text
     timestamp: IsoDate
     title: Text | None
@@ -189,7 +190,7 @@ class HitSchema(BaseModel):
 
 
 class HitPage(BaseModel):
-    """A page of what was found, most recently kept first."""
+    """A page of what was found, in the `order` asked for."""
 
     hits: list[HitSchema]
     next: int | None = Field(default=None, description="Give it back as `before` for the next page; null: no more.")

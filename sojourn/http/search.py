@@ -46,6 +46,9 @@ class SearchParams(schemas.StrictSchema):
     session: str | None = Field(
         default=None, min_length=1, max_length=255, description="Id, beginning of it, or title."
     )
+    order: Literal["relevance", "newest"] = Field(
+        default="relevance", description="The best first, words in any form; or the newest with every word as written."
+    )
     limit: int = Field(default=20, ge=1, le=200)
     before: int | None = Field(default=None, ge=0, le=MAX_INTEGER, description="The `next` of the page before.")
 
@@ -66,6 +69,7 @@ class SearchParams(schemas.StrictSchema):
             until=to_timestamp(self.until),
             limit=self.limit + 1,
             before=self.before,
+            order=self.order,
         )
 
 

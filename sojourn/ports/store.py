@@ -17,6 +17,7 @@ from sojourn.text.query import Snippet
 
 T = TypeVar("T")
 Log = AsyncGenerator[Recorded, None]
+SearchOrder = Literal["newest", "relevance"]
 HealthState = Literal["healthy", "degraded", "read-only", "recovering"]
 
 
@@ -61,11 +62,13 @@ class SearchQuery(SessionFilter):
     tool: str = ""
     limit: int = 20
     before: int | None = None  # the `at` of the last hit shown
+    order: SearchOrder = "newest"  # or "relevance": words may be missing or have other endings; the best come first
+    recall_in: SessionId | None = None  # by relevance for this session: neighbours of hits too, not what it has itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
-    """A message or title that matches, most recently stored first; the `seq` of a title is 0."""
+    """A message or title that matches, in the order asked for; the `seq` of a title is 0."""
 
     session: SessionId
     seq: int
@@ -76,6 +79,9 @@ class SearchHit:
     source: str = ""
     tool_name: str | None = None
     at: int = 0  # cursor for the next page
+    score: float = 0.0  # by relevance
+    text: str = ""  # the whole of it, for recall
+    imported: bool = False  # from another program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,9 +172,8 @@ class SessionTable(Protocol):
         details: Mapping[str, Json] | None = None,
     ) -> Session: ...  # TitleTaken, Forgotten
 
-    async def get(self, session: SessionId, *, principal: Principal | None = None) -> Session:
-        """The session with its details. NotFound, also if it is not `principal`'s."""
-
+    # with its details; NotFound, also if it is not `principal`'s
+    async def get(self, session: SessionId, *, principal: Principal | None = None) -> Session: ...
     async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session:
         """The session with this id, unique beginning of an id, or title. NotFound, Ambiguous."""
 
@@ -182,9 +187,8 @@ class SessionTable(Protocol):
     async def set_title(self, session: SessionId, title: str, *, instead_of: str | None = None) -> str | None:
         """Sets a title unless the person has set another than `instead_of`; a taken one gets a free number."""
 
-    async def delete(self, session: SessionId, *, lease: Lease | None = None) -> Removed:
-        """Deletes a session and its sub-agents. SessionBusy while a turn runs."""
-
+    # and its sub-agents; SessionBusy while a turn runs
+    async def delete(self, session: SessionId, *, lease: Lease | None = None) -> Removed: ...
     async def forget(self, session: SessionId) -> Removed:
         """Deletes a session, overwrites its bytes in the store's files, and leaves a hash that blocks re-import."""
 
@@ -201,29 +205,25 @@ class SessionLog(Protocol):
     async def list_waiting(self) -> list[SessionId]: ...  # sessions with a question that waits
     # With `before`, read yields what is below it, newest first.
     def read(self, session: SessionId, *, after: int = 0, before: int = 0, messages_only: bool = False) -> Log: ...
-    def watch(self, session: SessionId, *, after: int = 0) -> Log:
-        """Reads, then yields each new item from any process until the iterator is closed."""
-
+    # reads, then yields each new item from any process until the iterator is closed
+    def watch(self, session: SessionId, *, after: int = 0) -> Log: ...
     async def search(self, search: SearchQuery) -> list[SearchHit]: ...
-    async def set_flags(self, lease: Lease, seqs: Sequence[int], *, active: bool, compacted: bool) -> int:
-        """Undoes, restores or marks messages as summarised; returns the number of changed rows."""
-
+    # undoes, restores or marks messages as summarised; returns the number of changed rows
+    async def set_flags(self, lease: Lease, seqs: Sequence[int], *, active: bool, compacted: bool) -> int: ...
     async def end(self, lease: Lease, reason: str) -> Session: ...  # an ended session keeps its first reason
 
 
 class Leases(Protocol):
     """The driver of a session, its turn lease, and controls for the process that holds the lease."""
 
-    async def set_driver(self, session: SessionId, surface: str, *, fence: int | None = None) -> Session:
-        """Makes a surface the driver. `fence`: only if this is still the driver's fence, else Conflict."""
-
-    async def lease(self, session: SessionId, *, holder: str, surface: str, seconds: float = 30.0) -> Lease:
-        """Acquires the turn lease. A session without a driver gets this surface. SessionBusy, NotDriving."""
-
+    # `fence`: only if this is still the driver's fence, else Conflict
+    async def set_driver(self, session: SessionId, surface: str, *, fence: int | None = None) -> Session: ...
+    # of the turn; a session without a driver gets this surface. SessionBusy, NotDriving
+    async def lease(self, session: SessionId, *, holder: str, surface: str, seconds: float = 30.0) -> Lease: ...
     async def renew(self, lease: Lease, seconds: float = 30.0) -> Lease: ...  # 0 releases it. LeaseLost
     async def send_control(self, session: SessionId, kind: str, payload: Json = None, *, by: str = "") -> Control: ...
-    def controls(self, lease: Lease) -> AsyncGenerator[Control, None]:
-        """Yields each control of this turn once, until closed. LeaseLost."""
+    # yields each control of this turn once, until closed; LeaseLost
+    def controls(self, lease: Lease) -> AsyncGenerator[Control, None]: ...
 
 
 class ChangeFeed(Protocol):

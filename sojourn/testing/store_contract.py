@@ -25,6 +25,7 @@ from sojourn.testing.store_leases import LeasesContract
 from sojourn.testing.store_log import LogContract
 from sojourn.testing.store_maintenance import MaintenanceContract
 from sojourn.testing.store_questions import QuestionsContract
+from sojourn.testing.store_ranked_search import RankedSearchContract
 from sojourn.testing.store_records import RecordsContract
 from sojourn.testing.store_removal import RemovalContract
 from sojourn.testing.store_search import SearchContract
@@ -46,6 +47,7 @@ class StoreContract(
     WatchContract,
     SearchContract,
     SearchHitsContract,
+    RankedSearchContract,
     SecretsContract,
     FacetsContract,
     BranchesContract,

@@ -12,21 +12,23 @@ A store selects candidates by terms (`text.tokenizer`); this module decides, so 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 
 from sojourn.core.errors import BadInput
 from sojourn.text.tokenizer import (
+    ANY_PAIR,
     MAX_TERM_CHARS,
     Run,
     Token,
     extract_terms,
-    is_unspaced,
     iter_runs,
     iter_runs_with,
+    pair_term,
     tokenize,
 )
+from sojourn.text.writing_systems import is_unspaced
 
 MAX_QUERY_CHARS = 2048
 MAX_PHRASE_TERMS = 64  # terms in a row that are looked at
@@ -48,6 +50,19 @@ class Clause:
         """Whether the text itself must be checked."""
         return len(self.phrase) > 1
 
+    def to_conditions(self, *, pairs: bool) -> list[tuple[str, ...]]:
+        """Returns what an index must have: of each tuple at least one term. A term that ends in `*` is a beginning.
+
+        pairs: whether the index has terms for pairs of words
+        """
+        last = self.phrase[-1] + ("*" if self.prefix else "")
+        conditions: list[tuple[str, ...]] = [(term,) for term in (*self.phrase[:-1], last)]
+        if pairs:
+            whole = self.phrase[:-1] if self.prefix else self.phrase
+            spaced = [pair for pair in pairwise(whole) if not is_unspaced(pair[0][0]) and not is_unspaced(pair[1][0])]
+            conditions += [(pair_term(*pair), ANY_PAIR) for pair in spaced]
+        return [(*one, self.joined) for one in conditions] if self.joined else conditions
+
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
@@ -59,13 +74,18 @@ class Snippet:
 
 def parse_query(query: str) -> tuple[Clause, ...]:
     """Parses a query into clauses that must all hold. BadInput if it has no word."""
+    return tuple(dict.fromkeys(clause for clause, _ in parse_clauses(query)))
+
+
+def parse_clauses(query: str) -> list[tuple[Clause, bool]]:
+    """Parses a query into clauses, each with whether it was quoted or is a beginning. BadInput if it has no word."""
     clauses = [clause for hit in _WORD.finditer(query[:MAX_QUERY_CHARS]) if (clause := _parse_clause(hit))]
     if not clauses:
         raise BadInput(f"There is no word to look for in {query!r}.", hint="Give at least one letter or digit.")
-    return tuple(dict.fromkeys(clauses))
+    return clauses
 
 
-def _parse_clause(hit: re.Match[str]) -> Clause | None:
+def _parse_clause(hit: re.Match[str]) -> tuple[Clause, bool] | None:
     quoted, word = hit[1], hit[2] or ""
     found = list(iter_runs(quoted if quoted is not None else word.rstrip("*")))
     stream = [token for run in found for token in run.tokens]
@@ -75,7 +95,8 @@ def _parse_clause(hit: re.Match[str]) -> Clause | None:
     is_beginning = word.endswith("*") or _is_lone(stream[-1].term)
     shared = [after.start < before.end for before, after in pairwise(stream[:MAX_PHRASE_TERMS])]
     phrase = tuple(token.term for token in stream[:MAX_PHRASE_TERMS])
-    return Clause(phrase, joined, is_beginning and len(stream) <= MAX_PHRASE_TERMS, tuple(shared))
+    clause = Clause(phrase, joined, is_beginning and len(stream) <= MAX_PHRASE_TERMS, tuple(shared))
+    return clause, quoted is not None or is_beginning
 
 
 def _is_lone(term: str) -> bool:
@@ -151,15 +172,22 @@ def _find_end(clause: Clause, before: Token, following: Iterator[Token]) -> int:
 def build_snippet(clauses: Sequence[Clause], text: str, *, width: int = 160) -> Snippet:
     """About `width` characters around the first match, with every match in it marked."""
     first = min((place for clause in clauses if (place := _find_first_place(clause, text))), default=(0, 0))
+    return shorten_around(
+        text, first, lambda shown: {place for clause in clauses for place in _find_places(clause, shown)}, width=width
+    )
+
+
+def shorten_around(
+    text: str, first: tuple[int, int], find: Callable[[str], Iterable[tuple[int, int]]], *, width: int = 160
+) -> Snippet:
+    """About `width` characters around a place, with what `find` finds in them marked."""
     start = max(0, first[0] - width // 3)
     if start:
         start = text.rfind(" ", max(0, start - MAX_TERM_CHARS), start) + 1 or start
     shown = text[start : start + width]
     before, after = ("…" if start else ""), ("…" if start + width < len(text) else "")
     marks: list[tuple[int, int]] = []
-    for a, b in sorted(
-        {place for clause in clauses for place in _find_places(clause, shown)} | {_clip_place(first, start, shown)}
-    ):
+    for a, b in sorted({*find(shown), _clip_place(first, start, shown)}):
         a = max(a, marks[-1][1] if marks else 0)
         if a < b:
             marks.append((a, b))

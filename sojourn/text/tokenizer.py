@@ -1,25 +1,31 @@
 """Tokenizer: splits text into search terms, the same for every store.
 
-A message is indexed as a *set* of terms; `text.query` checks order and adjacency on the text itself, so every store
-finds the same hits and the index stays small.
+A message is indexed as a *set* of terms; `text.query` checks order and adjacency on the text itself and
+`text.rank` counts in it, so every store finds the same hits in the same order and the index stays small.
 
 - Words are lower-cased; `snake_case`, `camelCase` and `HTTPServer` are split, and the joined form is a term too
   (`user`, `user_name` and `getusername` all find `getUserName`).
 - Scripts without spaces (Chinese, Japanese, Korean, Thai …) become overlapping pairs of characters; the last character
   of a run is also a term of its own, so that a single character can be found.
+- A word whose stem differs from it has a term for the stem, in a range of its own: `runs` is found by `running`.
+- Two words in a row have a term for the pair, a hash of 16 bits: few texts without a phrase have all its pairs.
 - The number of terms of a message and the length of a term are limited.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
+from zlib import crc32
 
 from sojourn.text.escape import escape
 from sojourn.text.lazy_pattern import LazyPattern
+from sojourn.text.stemming import is_stop_word, stem
+from sojourn.text.writing_systems import UNSPACED, is_unspaced
 
-TOKENIZER_VERSION = 1  # grows when the meaning changes; stores then build their index again
+TOKENIZER_VERSION = 2  # grows when the meaning changes; stores then bring their index up to date
 
 MAX_TERM_CHARS = 64
 MAX_TERMS = 4096
@@ -27,16 +33,12 @@ MAX_CHARS = 60_000
 TOOL_HEAD_CHARS, TOOL_TAIL_CHARS = 6_000, 2_000
 
 _RUN = LazyPattern(r"\w+")
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
-    "\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"  # Jamo, kana
-    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f"  # Han, Hangul
-    "\U00020000-\U0003134f"
-)
-_PIECE = LazyPattern(f"[{_UNSPACED}]+|[^{_UNSPACED}_]+")
-_IS_UNSPACED = LazyPattern(f"[{_UNSPACED}]")
+_PIECE = LazyPattern(f"[{UNSPACED}]+|[^{UNSPACED}_]+")
 _CAMEL = LazyPattern(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[^A-Z]+|[A-Z]+")
 _MARK = "\ue000"  # opens a term that is not text: the name of a tool
+_STEM_MARK = "\ue001"  # opens the stem of a word that is not the word itself
+_FIRST_PAIR, _PAIRS = 0xF0000, 65_000  # the private characters that stand for pairs of words
+ANY_PAIR = "\ue002"  # a message with more pairs than are kept
 
 
 class Token(NamedTuple):
@@ -52,7 +54,9 @@ class _Split(NamedTuple):
 
     tokens: tuple[Token, ...]  # in order of reading
     joined: str  # the whole identifier in one piece, if it has several parts
-    terms: frozenset[str]  # all terms that find it
+    terms: frozenset[str]  # all words that find it
+    stems: frozenset[str]  # terms of the stems that are none of these
+    codes: tuple[int, ...]  # a number for each token; 0 for one of a script without spaces
 
 
 def _split(run: str) -> _Split:
@@ -78,15 +82,12 @@ def _split_run(run: str) -> _Split:
         parts += len(spans)
     joined = "".join(plain).lower()[:MAX_TERM_CHARS] if parts > 1 else ""
     found = extra | {token.term for token in tokens} | ({joined} if joined else set())
-    return _Split(tuple(tokens), joined, frozenset(found))
+    roots = {stem(token.term) for token in tokens} - found
+    codes = tuple(_word_code(token.term) for token in tokens)
+    return _Split(tuple(tokens), joined, frozenset(found), frozenset(map(stem_term, roots)), codes)
 
 
 _split_cached = lru_cache(maxsize=32768)(_split_run)
-
-
-def is_unspaced(character: str) -> bool:
-    """Whether the character belongs to a script that is written without spaces."""
-    return _IS_UNSPACED.compiled.match(character) is not None
 
 
 class Run(NamedTuple):
@@ -122,6 +123,22 @@ def iter_runs_with(term: str, text: str) -> Iterator[Run]:
         at = run.end
 
 
+def find_runs(text: str) -> list[str]:
+    """Returns the runs of a text as they are written."""
+    return _RUN.compiled.findall(text)
+
+
+def iter_run_places(text: str) -> Iterator[re.Match[str]]:
+    """Yields the runs of a text with their places."""
+    return _RUN.compiled.finditer(text)
+
+
+def find_forms(run: str) -> frozenset[str]:
+    """Returns all words and stems of a run."""
+    split = _split(run)
+    return split.terms.union(one[1:] for one in split.stems)
+
+
 def tokenize(text: str, start: int = 0) -> Iterator[Token]:
     """Lists the terms of a text with their positions, in order."""
     for run in iter_runs(text, start):
@@ -129,12 +146,54 @@ def tokenize(text: str, start: int = 0) -> Iterator[Token]:
 
 
 def extract_terms(text: str) -> set[str]:
-    """The set of terms that find a text."""
+    """The set of words, joined identifiers and pairs of characters that find a text."""
     found: set[str] = set()
     for run in dict.fromkeys(_RUN.compiled.findall(text)):
         found |= _split(run).terms
         if len(found) > MAX_TERMS:
             break
+    return found
+
+
+def extract_derived_terms(text: str) -> set[str]:
+    """The set of stems and pairs of words of a text."""
+    found: set[str] = set()
+    pairs: set[int] = set()
+    before = 0
+    for run in _RUN.compiled.findall(text):
+        split = _split(run)
+        found |= split.stems
+        for code in split.codes:
+            if before and code:
+                pairs.add((before * 31 + code) % _PAIRS)
+            before = code
+        if len(found) > MAX_TERMS or len(pairs) > MAX_TERMS:
+            found.add(ANY_PAIR)
+            break
+    return found.union(map(chr, (_FIRST_PAIR + number for number in pairs)))
+
+
+def pair_term(first: str, second: str) -> str:
+    """The term of messages that have two words in a row."""
+    return chr(_FIRST_PAIR + (_word_code(first) * 31 + _word_code(second)) % _PAIRS)
+
+
+def stem_term(root: str) -> str:
+    """The term of messages that have another form of a stem than the stem itself."""
+    return _STEM_MARK + root
+
+
+def _word_code(term: str) -> int:
+    return 0 if is_unspaced(term[0]) else crc32(term.encode("utf-8", "surrogatepass")) or 1
+
+
+def stem_words(text: str) -> list[str]:
+    """Returns the stems of a text in order, without stop words; identifiers also joined."""
+    found: list[str] = []
+    for run in iter_runs(text):
+        found += [stem(token.term) for token in run.tokens if not is_stop_word(token.term)]
+        if run.joined and len(run.tokens) > 1 and not is_unspaced(run.joined[0]):
+            found.append(run.joined)
     return found
 
 

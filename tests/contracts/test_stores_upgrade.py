@@ -1,18 +1,24 @@
-"""A process of an older version writes nothing after a newer one has upgraded the store."""
+"""What happens to a store of an older version: its writers stop, and its index is completed behind the scenes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from sojourn.core.errors import StoreNewer
 from sojourn.core.messages import user
+from sojourn.core.sessions import SessionId
 from sojourn.stores.postgres.migrate import load_migrations as load_postgres_migrations
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.stores.sqlite.migrate import load_migrations
 from sojourn.stores.sqlite.store import SqliteStore
+from sojourn.testing.store_steps import begin, find_hits
+from sojourn.text.tokenizer import extract_terms
 
 OpenStores = Callable[[], tuple[SqliteStore | PostgresStore, SqliteStore | PostgresStore]]
 
@@ -47,3 +53,66 @@ async def test_every_kind_of_write_is_refused_after_an_upgrade(open_stores: Open
     finally:
         await old.close()
         await new.close()
+
+
+TEXTS = [f"We decided on pump {n}, and the valves were ordered" for n in range(600)]
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+async def old_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqliteStore | PostgresStore]:
+    """A store whose index was filled by a version that knew neither stems nor pairs of words."""
+    url = request.getfixturevalue("databases")() if request.param == "postgres" else ""
+    path = tmp_path / "state.db"
+    if url:  # an earlier test may have left a store of a later version
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("DROP SCHEMA public CASCADE")
+            connection.execute("CREATE SCHEMA public")
+    made = PostgresStore(url) if url else SqliteStore(path)
+    session = await made.create()
+    lease = await made.lease(session.id, holder="old", surface="cli")
+    await made.append(lease, [user(text) for text in TEXTS])
+    await made.renew(lease, 0)
+    await made.close()
+    if url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            for id, text in connection.execute("SELECT id, content FROM messages").fetchall():
+                words = " ".join(f"'{term}'" for term in extract_terms(text))
+                connection.execute("UPDATE messages SET terms = %s::tsvector WHERE id = %s", (words, id))
+            connection.execute("DELETE FROM schema_migrations WHERE number > 8")
+            connection.execute("UPDATE meta SET value = '1' WHERE key = 'terms_version'")
+    else:
+        with closing(sqlite3.connect(path, isolation_level=None)) as opened:
+            rows = opened.execute("SELECT id, content FROM messages").fetchall()
+            opened.execute("INSERT INTO search_index(search_index) VALUES ('delete-all')")
+            words_of = [(id, " ".join(sorted(extract_terms(text)))) for id, text in rows]
+            opened.executemany("INSERT INTO search_index(rowid, terms) VALUES (?, ?)", words_of)
+            opened.execute("DELETE FROM schema_migrations WHERE number > 8")
+            opened.execute("DELETE FROM meta WHERE key = 'underived_to'")
+            opened.execute("UPDATE meta SET value = ? WHERE key = 'indexed_to'", (f"1:{rows[-1][0]}",))
+            opened.execute("PRAGMA user_version = 8")
+    store = PostgresStore(url) if url else SqliteStore(path)
+    yield store
+    await store.close()
+
+
+async def test_an_old_index_works_while_it_is_completed(old_store: SqliteStore | PostgresStore) -> None:
+    assert len(await find_hits(old_store, '"pump 42"')) == 1
+    assert len(await find_hits(old_store, "valves pump", limit=1000)) == len(TEXTS)
+    session = await begin(old_store, "and one more pump while that goes on")
+    assert (await find_hits(old_store, "pump"))[0] == (session, 1)
+    progress: list[tuple[int, int]] = []
+    await old_store.index(lambda done, of: progress.append((done, of)))
+    assert (await old_store.stats()).not_indexed == 0
+    assert await find_hits(old_store, '"pump 42"') == await find_hits(old_store, '"pump 42, and the"')
+    assert len(await find_hits(old_store, "deciding valve", order="relevance", limit=1000)) == len(TEXTS)
+    assert await find_hits(old_store, '"valves pump"') == []
+    assert await old_store.index() == 0
+    assert (await old_store.verify()).clean
+
+
+async def test_a_session_is_forgotten_while_its_index_is_completed(old_store: SqliteStore | PostgresStore) -> None:
+    hits = await find_hits(old_store, "pump", limit=1)
+    await old_store.delete(SessionId(hits[0][0]))
+    await old_store.index()
+    for order in ("newest", "relevance"):
+        assert await find_hits(old_store, "pump", order=order) == []

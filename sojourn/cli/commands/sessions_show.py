@@ -15,7 +15,7 @@ from sojourn.core.attachments import OBSERVATION, list_attachments
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Recorded
 from sojourn.ports.app import AppContext
-from sojourn.ports.store import SearchQuery
+from sojourn.ports.store import SearchOrder, SearchQuery
 from sojourn.text.export import export_to_json, message_to_json
 from sojourn.text.formatting import dump_json, printable
 from sojourn.text.transcript import fold_messages, is_undone
@@ -90,6 +90,13 @@ def _describe(one: dict[str, Json]) -> list[str]:
 @since_option
 @until_option
 @click.option("--session", type=SESSION, metavar="SESSION", help="Only in this session.")
+@click.option(
+    "--order",
+    type=click.Choice(["relevance", "newest"]),
+    default="relevance",
+    show_default=True,
+    help="The best first, or the newest with every word as it is written.",
+)
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many hits.")
 @with_app
 async def search(
@@ -102,23 +109,25 @@ async def search(
     since: float | None,
     until: float | None,
     session: str | None,
+    order: SearchOrder,
     limit: int,
 ) -> None:
     """Search in everything that was said, and in titles.
 
-    All words must be there. "Two words" in quotes stand one after the other; conf* is a beginning;
-    get_user also finds getUser.
+    Ask in your own words: what has most of them, in any form, comes first. '"Two words"' in quotes must stand one
+    after the other; conf* is a beginning; get_user also finds getUser.
     """
     within = (await app.store.resolve(session)).id if session else None
     found = await app.store.search(
         SearchQuery(
-            text=" ".join(_restore_quotes(word) for word in words),
+            text=words[0] if len(words) == 1 and order == "relevance" else " ".join(map(_restore_quotes, words)),
             session=within,
             roles=roles,
             sources=sources,
             tool=tool,
             since=since,
             until=until,
+            order=order,
             limit=limit + 1,
         )
     )

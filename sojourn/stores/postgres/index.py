@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from functools import partial
+from collections.abc import Sequence
 
 from sojourn.core.messages import Message
 from sojourn.ports.store import SearchHit, SearchQuery
-from sojourn.stores.sql.db import Db, fetch_number
-from sojourn.stores.sql.rows import index_terms
-from sojourn.stores.sql.search import Candidates, search_messages
+from sojourn.stores.sql.db import Db, Row, fetch_number
+from sojourn.stores.sql.ranked_search import search_messages
+from sojourn.stores.sql.rows import MESSAGE_COLUMNS, derived_terms, index_terms, message_from_row
+from sojourn.stores.sql.search import Candidates, TermConditions
 from sojourn.text.escape import escape
-from sojourn.text.query import FIRST_TITLE_RANK, Clause
+from sojourn.text.query import FIRST_TITLE_RANK
 
+BATCH_ROWS = 256
 _SAMPLE_ROWS = 1000  # newest rows that show whether a word is common
 _MAX_TSVECTOR_BYTES = 1_000_000  # PostgreSQL takes 2^20
 _SPECIAL = re.compile("['\\\\\x00\x1a\ud800-\udfff]")
@@ -20,7 +22,7 @@ _SPECIAL = re.compile("['\\\\\x00\x1a\ud800-\udfff]")
 
 def to_tsvector(message: Message) -> str:
     """Renders the terms of a message as a tsvector literal without positions: `'one' 'two'`."""
-    terms = sorted(index_terms(message))
+    terms = sorted(index_terms(message)) + sorted(derived_terms(message))
     if _SPECIAL.search("".join(terms)):
         terms = [_escape_term(term) for term in terms]
     while (
@@ -30,34 +32,74 @@ def to_tsvector(message: Message) -> str:
     return "'" + "' '".join(terms) + "'" if terms else ""
 
 
+class PostgresIndex:
+    """The index as a search sees it."""
+
+    indexed_to: int | None = None  # terms are written with their row
+
+    def __init__(self, db: Db) -> None:
+        self._db = db
+        self.has_pairs = not read_underived_to(db)
+
+    def select(self, conditions: TermConditions, before: int | None) -> Candidates:
+        """Selects candidates by the index if the words are rare, or by scanning from the newest row if they are common.
+
+        The index returns all rows of a word unordered, which is slow for a common word; a scan is slow for a
+        rare one. A sample of the newest rows decides, as the planner's estimate is far off for unknown words.
+        """
+        db, tsquery = self._db, to_tsquery(conditions)
+        top = min(before or FIRST_TITLE_RANK, fetch_number(db, "SELECT max(id) AS n FROM messages") + 1)
+        sample = "SELECT count(*) AS n FROM messages WHERE id >= ? AND id < ? AND terms @@ ?::tsquery"
+        is_common = fetch_number(db, sample, (top - _SAMPLE_ROWS, top, tsquery)) * 100 >= _SAMPLE_ROWS
+        by_index, by_scan = ("off", "on") if is_common else ("on", "off")
+        db.execute_many(f"SET LOCAL enable_bitmapscan = {by_index}", [()])
+        db.execute_many(f"SET LOCAL enable_seqscan = {by_scan}", [()])
+        # `+ 0` keeps the planner from the primary key, so it uses the index on terms
+        return Candidates("messages m", "m.terms @@ ?::tsquery", [tsquery], "m.id" if is_common else "(m.id + 0)")
+
+    def find_ids(self, conditions: TermConditions, limit: int) -> list[int]:
+        among = self.select(conditions, None)
+        sql = f"SELECT m.id FROM {among.origin} WHERE {among.where} ORDER BY {among.order} DESC LIMIT ?"
+        return [row["id"] for row in self._db.fetch_all(sql, [*among.params, limit])]
+
+
 def search(db: Db, query: SearchQuery) -> list[SearchHit]:
-    return search_messages(db, query, partial(lookup, db, query.before))
+    return search_messages(db, query, PostgresIndex(db))
 
 
-def lookup(db: Db, before: int | None, clauses: tuple[Clause, ...], tool: str) -> Candidates:
-    """Selects candidates by the index if the words are rare, or by scanning from the newest row if they are common.
-
-    The index returns all rows of a word unordered, which is slow for a common word; a scan is slow for a
-    rare one. A sample of the newest rows decides, as the planner's estimate is far off for unknown words.
-    """
-    tsquery = to_tsquery(clauses, tool)
-    top = min(before or FIRST_TITLE_RANK, fetch_number(db, "SELECT max(id) AS n FROM messages") + 1)
-    sample = "SELECT count(*) AS n FROM messages WHERE id >= ? AND id < ? AND terms @@ ?::tsquery"
-    is_common = fetch_number(db, sample, (top - _SAMPLE_ROWS, top, tsquery)) * 100 >= _SAMPLE_ROWS
-    db.execute_many(f"SET LOCAL {'enable_bitmapscan' if is_common else 'enable_seqscan'} = off", [()])
-    # `+ 0` keeps the planner from the primary key, so it uses the index on terms
-    return Candidates("messages m", "m.terms @@ ?::tsquery", [tsquery], "m.id" if is_common else "(m.id + 0)")
+def read_underived_to(db: Db) -> int:
+    """Returns the last row whose terms lack stems and pairs of words."""
+    return fetch_number(db, "SELECT value::bigint AS n FROM meta WHERE key = 'underived_to'")
 
 
-def to_tsquery(clauses: tuple[Clause, ...], tool: str) -> str:
-    """Renders the query as a tsquery literal: `('one' & 'two' | 'onetwo') & 'three':*`."""
-    return " & ".join([*(_render_clause(clause) for clause in clauses), *([_quote(tool)] if tool else [])])
+def derive_batch(db: Db) -> int:
+    """Completes the terms of some rows that an older version has written, newest first; returns their number."""
+    row = db.fetch_one("SELECT value::bigint AS n FROM meta WHERE key = 'underived_to' FOR UPDATE")
+    if row is None:
+        return 0
+    sql = f"SELECT id, {', '.join(MESSAGE_COLUMNS)} FROM messages WHERE id <= ? ORDER BY id DESC LIMIT ?"
+    rows = db.fetch_all(sql, (row["n"], BATCH_ROWS))
+    save_terms(db, rows)
+    if rows:
+        db.execute("UPDATE meta SET value = ? WHERE key = 'underived_to'", (str(rows[-1]["id"] - 1),))
+    else:
+        db.execute("DELETE FROM meta WHERE key = 'underived_to'")
+    return len(rows)
 
 
-def _render_clause(clause: Clause) -> str:
-    *whole, last = clause.phrase
-    phrase = " & ".join([*map(_quote, whole), _quote(last) + (":*" if clause.prefix else "")])
-    return f"({phrase} | {_quote(clause.joined)})" if clause.joined else f"({phrase})"
+def save_terms(db: Db, rows: Sequence[Row]) -> None:
+    """Writes the terms of messages anew."""
+    values = [(to_tsvector(message_from_row(row)), row["id"]) for row in rows]
+    db.execute_many("UPDATE messages SET terms = ?::tsvector WHERE id = ?", values)
+
+
+def to_tsquery(conditions: TermConditions) -> str:
+    """Renders conditions as a tsquery literal: `('one' | 'two') & ('three':*)`."""
+    return " & ".join(f"({' | '.join(map(_render_term, terms))})" for terms in conditions)
+
+
+def _render_term(term: str) -> str:
+    return f"{_quote(term[:-1])}:*" if term.endswith("*") else _quote(term)
 
 
 def _quote(term: str) -> str:

@@ -12,7 +12,7 @@ from sojourn.stores.postgres.connect import Connection
 from sojourn.stores.postgres.db import WRITE, PostgresDb, ServerClock
 from sojourn.stores.sql import admin, kept_secrets
 from sojourn.stores.sql.db import Db, fetch_number
-from sojourn.stores.sql.rows import MESSAGE_COLUMNS, message_from_row
+from sojourn.stores.sql.rows import MESSAGE_COLUMNS
 from sojourn.stores.sql.tables import SESSION_TABLES, TABLES
 from sojourn.text.redaction import redact
 from sojourn.text.tokenizer import TOKENIZER_VERSION
@@ -28,7 +28,6 @@ _OUR_TABLES = (
     "schema_migrations",
 )
 _COLUMNS = ", ".join(MESSAGE_COLUMNS)
-BATCH_ROWS = 256
 
 REMAINING_COPIES = (
     "the server's write-ahead log, and archives and replicas made of it, may hold it until they are recycled",
@@ -62,7 +61,8 @@ def collect_stats(db: Db, place: str, schema: int, stale: bool) -> StoreStats:
 
 
 def _count_unindexed(db: Db) -> int:
-    return fetch_number(db, "SELECT count(*) AS n FROM messages WHERE terms IS NULL")
+    sql = "SELECT count(*) AS n FROM messages WHERE terms IS NULL OR id <= ?"
+    return fetch_number(db, sql, (index.read_underived_to(db),))
 
 
 def verify(db: Db, progress: Progress | None) -> VerifyReport:
@@ -71,7 +71,7 @@ def verify(db: Db, progress: Progress | None) -> VerifyReport:
     report("rows", 0, 2)
     problems = admin.find_violations(db)
     report("index", 1, 2)
-    if unindexed := _count_unindexed(db):
+    if unindexed := fetch_number(db, "SELECT count(*) AS n FROM messages WHERE terms IS NULL"):
         problems.append(f"{unindexed} messages that no search can find")
     report("done", 2, 2)
     return VerifyReport(checked=admin.count_checked_rows(db), problems=tuple(problems))
@@ -118,10 +118,21 @@ def rebuild_terms(run: Callable[[Callable[[Db], Any]], Any], progress: Callable[
     return done
 
 
+def complete_terms(
+    run: Callable[[Callable[[Db], Any]], Any], progress: Callable[[int, int], None] | None, is_over: Callable[[], bool]
+) -> int:
+    """Completes the terms of rows that an older version has written; returns their number. Stops when `is_over`."""
+    total, done = run(_count_unindexed), 0
+    while not is_over() and (count := run(index.derive_batch)):
+        done += count
+        if progress:
+            progress(done, max(total, done))
+    return done
+
+
 def _rebuild_batch(db: Db, after: int) -> list[int]:
-    rows = db.fetch_all(f"SELECT id, {_COLUMNS} FROM messages WHERE id > ? ORDER BY id LIMIT ?", (after, BATCH_ROWS))
-    db.execute_many(
-        "UPDATE messages SET terms = ?::tsvector WHERE id = ?",
-        [(index.to_tsvector(message_from_row(row)), row["id"]) for row in rows],
+    rows = db.fetch_all(
+        f"SELECT id, {_COLUMNS} FROM messages WHERE id > ? ORDER BY id LIMIT ?", (after, index.BATCH_ROWS)
     )
+    index.save_terms(db, rows)
     return [row["id"] for row in rows]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -52,9 +54,16 @@ class PostgresStore(SqlStore):
         self._documents: dict[str, PostgresDocuments] = {}
         self._feed_pause, self._next_feed_read = _FEED_RETRY_SECONDS, 0.0
         self._threads = _make_threads()
+        self._indexing: threading.Thread | None = None
+        self._closing = threading.Event()
         self._abandoned: set[asyncio.Future[Any]] = set()  # running writes whose caller was cancelled
 
     async def close(self) -> None:
+        self._closing.set()
+        if self._indexing:
+            await asyncio.to_thread(self._indexing.join)
+        self._indexing = None
+        self._closing.clear()
         for documents in self._documents.values():
             await asyncio.to_thread(documents.close)
         await asyncio.to_thread(self._notifier.close)
@@ -101,6 +110,7 @@ class PostgresStore(SqlStore):
         state = await asyncio.to_thread(self._transactions.ensure_open)
         if state.stale and not state.read_only:
             await self.index()
+        self._complete_index(state.read_only)
         # not prepared: the plan depends on the words
         return await asyncio.to_thread(self._transactions.run, partial(index.search, query=search), READ, prepare=False)
 
@@ -114,8 +124,23 @@ class PostgresStore(SqlStore):
             )
             state.stale = False
         if not state.read_only:
+            rebuilt += await asyncio.to_thread(self._complete_terms, progress)
             await asyncio.to_thread(self._transactions.run_unpooled, maintenance.analyze)
         return rebuilt
+
+    def _complete_index(self, read_only: bool) -> None:
+        """Starts, once, to complete what an older version has indexed, behind the scenes."""
+        if self._indexing is None and not read_only:
+            self._indexing = threading.Thread(target=self._complete_quietly, name="sojourn-indexer", daemon=True)
+            self._indexing.start()
+
+    def _complete_quietly(self) -> None:
+        with suppress(SojournError):  # the server is away: the next process goes on
+            self._complete_terms(None)
+
+    def _complete_terms(self, progress: Callable[[int, int], None] | None) -> int:
+        run = partial(self._transactions.run, begin=WRITE)
+        return maintenance.complete_terms(run, progress, self._closing.is_set)
 
     # change feed
     async def changes(self, *, after: int = 0, limit: int = 1000) -> list[Change]:

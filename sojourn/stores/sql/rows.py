@@ -18,7 +18,7 @@ from sojourn.core.sessions import DETAIL_FIELDS, Principal, Session, SessionId
 from sojourn.text.escape import escape, unescape
 from sojourn.text.query import Clause, matches_terms, matches_text
 from sojourn.text.redaction import Redacted, Redactor
-from sojourn.text.tokenizer import clip_indexed_text, extract_terms, tool_term
+from sojourn.text.tokenizer import clip_indexed_text, extract_derived_terms, extract_terms, tool_term
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -193,6 +193,11 @@ def index_terms(message: Message) -> set[str]:
     """Returns the search terms of a message: its words, and one term for each tool."""
     names = [call.name for call in tool_calls_of(message)] + ([message.tool_name] if message.tool_name else [])
     return extract_terms(searchable_text(message)) | {tool_term(name) for name in names}
+
+
+def derived_terms(message: Message) -> set[str]:
+    """Returns the terms of the stems and pairs of words of a message."""
+    return extract_derived_terms(searchable_text(message))
 
 
 def matches_query(message: Message, clauses: tuple[Clause, ...], tool: str) -> bool:

@@ -1,11 +1,14 @@
-"""Search over SQL: an index selects candidates, `text.query` decides which of them match. Newest first."""
+"""Search over SQL: an index selects candidates, `text.query` decides which of them match.
+
+Newest first: every word must be there as it is written. By relevance: `ranked_search`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from sojourn.core.messages import Message
 from sojourn.ports.store import SearchHit, SearchQuery
@@ -13,12 +16,13 @@ from sojourn.stores.sql.db import Conditions, Db, Row
 from sojourn.stores.sql.rows import MESSAGE_COLUMNS, matches_query, message_from_row, searchable_text
 from sojourn.stores.sql.sessions import add_title_condition, filter_conditions
 from sojourn.text.escape import unescape
-from sojourn.text.query import FIRST_TITLE_RANK, Clause, build_snippet, find_matches, matches_text, parse_query
+from sojourn.text.query import FIRST_TITLE_RANK, Clause, Snippet, build_snippet, find_matches, matches_text, parse_query
 from sojourn.text.tokenizer import tool_term
 
 _MAX_PAGE_ROWS = 500
 _COLUMNS = ", ".join(f"m.{name}" for name in MESSAGE_COLUMNS)
-_SELECT = f"SELECT m.id, m.session_id, m.seq, {_COLUMNS}, s.title, s.source FROM"
+SELECT_HITS = f"SELECT m.id, m.session_id, m.seq, {_COLUMNS}, s.title, s.source FROM"
+TermConditions = Sequence[tuple[str, ...]]  # a row has at least one term of each; `term*` is a beginning
 
 
 class Candidates(NamedTuple):
@@ -30,37 +34,51 @@ class Candidates(NamedTuple):
     order: str
 
 
-Lookup = Callable[[tuple[Clause, ...], str], Candidates]
+class MessageIndex(Protocol):
+    """The index of a store."""
+
+    indexed_to: int | None  # the last row in the index, if it is filled afterwards
+    has_pairs: bool  # whether all rows have terms for pairs of words
+
+    def select(self, conditions: TermConditions, before: int | None) -> Candidates: ...
+    def find_ids(self, conditions: TermConditions, limit: int) -> list[int]:
+        """Returns the newest rows that meet the conditions."""
+        ...
 
 
-def search_messages(db: Db, query: SearchQuery, lookup: Lookup, *, indexed_to: int | None = None) -> list[SearchHit]:
-    """Returns up to `limit` hits among titles and messages.
-
-    Args:
-        lookup: selects the candidates of some clauses and a tool from the index.
-        indexed_to: the last row in the index; later rows, which are few, are all compared with the query.
-    """
+def search_newest(db: Db, query: SearchQuery, index: MessageIndex) -> list[SearchHit]:
+    """Returns up to `limit` hits among titles and messages. The few rows that are not indexed are all compared."""
     clauses = parse_query(query.text) if query.text.strip() or not query.tool else ()
-    hits = _search_titles(db, query, clauses)
-    if indexed_to is not None:
-        _collect(db, query, clauses, Candidates("messages m", "m.id > ?", [indexed_to], "m.id"), hits, certain=False)
-        query = replace(query, before=min(indexed_to + 1, FIRST_TITLE_RANK if query.before is None else query.before))
-    _collect(db, query, clauses, lookup(clauses, tool_term(query.tool) if query.tool else ""), hits, certain=True)
+    hits = search_titles(db, query, clauses)
+    if index.indexed_to is not None:
+        among = Candidates("messages m", "m.id > ?", [index.indexed_to], "m.id")
+        _collect(db, query, clauses, among, hits, certain=False)
+        last = FIRST_TITLE_RANK if query.before is None else query.before
+        query = replace(query, before=min(index.indexed_to + 1, last))
+    if len(hits) < query.limit:
+        among = index.select(to_conditions(clauses, query.tool, index), query.before)
+        _collect(db, query, clauses, among, hits, certain=True)
     return hits[: query.limit]
+
+
+def to_conditions(clauses: Sequence[Clause], tool: str, index: MessageIndex) -> TermConditions:
+    """Returns what the index must have for the clauses and the tool."""
+    terms = [terms for clause in clauses for terms in clause.to_conditions(pairs=index.has_pairs)]
+    return [*terms, (tool_term(tool),)] if tool else terms
 
 
 def _collect(
     db: Db, query: SearchQuery, clauses: tuple[Clause, ...], among: Candidates, hits: list[SearchHit], *, certain: bool
 ) -> None:
     """Reads candidates page by page until there are enough hits. `certain`: the index has matched the terms already."""
-    filters = _message_conditions(query)
+    filters = message_conditions(query)
     check = any(clause.needs_check for clause in clauses)
     below, page = query.before, query.limit
     while len(hits) < query.limit:
         bound, at = (f" AND {among.order} < ?", [below]) if below is not None else ("", [])
         rows = db.fetch_all(
             # CROSS JOIN makes SQLite keep this order of tables, in which it can stop at the limit.
-            f"{_SELECT} {among.origin} CROSS JOIN sessions s "
+            f"{SELECT_HITS} {among.origin} CROSS JOIN sessions s "
             f"WHERE s.id = m.session_id AND {among.where} AND {filters}{bound} ORDER BY {among.order} DESC LIMIT ?",
             [*among.params, *filters.params, *at, page],
         )
@@ -70,7 +88,7 @@ def _collect(
                 continue
             if not certain and not matches_query(message, clauses, query.tool):
                 continue
-            hits.append(_hit_from(row, message, clauses))
+            hits.append(hit_from(row, message, build_snippet(clauses, searchable_text(message))))
             if len(hits) >= query.limit:
                 return
         if len(rows) < page:
@@ -78,7 +96,8 @@ def _collect(
         below, page = rows[-1]["id"], min(2 * page, _MAX_PAGE_ROWS)
 
 
-def _message_conditions(query: SearchQuery) -> Conditions:
+def message_conditions(query: SearchQuery) -> Conditions:
+    """Returns the conditions on a message `m` of a session `s`, besides the words."""
     where = filter_conditions(query)
     where.add("(m.active = 1 OR m.compacted = 1)")
     if query.session is None:
@@ -90,13 +109,13 @@ def _message_conditions(query: SearchQuery) -> Conditions:
     return where
 
 
-def _hit_from(row: Row, message: Message, clauses: tuple[Clause, ...]) -> SearchHit:
+def hit_from(row: Row, message: Message, snippet: Snippet) -> SearchHit:
     return SearchHit(
         session=row["session_id"],
         seq=row["seq"],
         role=message.role,
         timestamp=message.timestamp,
-        snippet=build_snippet(clauses, searchable_text(message)),
+        snippet=snippet,
         title=unescape(row["title"]) if row["title"] else None,
         source=unescape(row["source"]),
         tool_name=message.tool_name,
@@ -104,7 +123,7 @@ def _hit_from(row: Row, message: Message, clauses: tuple[Clause, ...]) -> Search
     )
 
 
-def _search_titles(db: Db, query: SearchQuery, clauses: tuple[Clause, ...]) -> list[SearchHit]:
+def search_titles(db: Db, query: SearchQuery, clauses: tuple[Clause, ...]) -> list[SearchHit]:
     """Returns sessions whose title matches. Filters on messages exclude all titles."""
     if query.roles or query.tool or query.session or not clauses:
         return []

@@ -1,95 +1,148 @@
 """The full-text index (FTS5). It is filled after the commit, so an append costs no more on a big store.
 
 Rows up to `indexed_to` are in the index; a search reads the few rows after it one by one. One
-process at a time fills the index, each step in a short transaction.
+process at a time fills the index, each step in a short transaction. Rows up to `underived_to` were indexed by an
+older version: they have their words, and get their stems and pairs of words behind the scenes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from sojourn.ports.store import SearchHit, SearchQuery
 from sojourn.stores.sql.db import Db, fetch_number
-from sojourn.stores.sql.rows import MESSAGE_COLUMNS, index_terms, message_from_row
-from sojourn.stores.sql.search import Candidates
-from sojourn.text.query import Clause
+from sojourn.stores.sql.ranked_search import search_messages
+from sojourn.stores.sql.rows import MESSAGE_COLUMNS, derived_terms, index_terms, message_from_row
+from sojourn.stores.sql.search import Candidates, TermConditions
 from sojourn.text.tokenizer import TOKENIZER_VERSION
 
 BATCH_ROWS = 256  # rows in one transaction of the indexer
+_WORDS_VERSION = 1  # of the tokenizer that knew words alone
+_INSERT = "INSERT INTO search_index(rowid, terms) VALUES (?, ?)"
 _COLUMNS = ", ".join(MESSAGE_COLUMNS)
 
 
-def indexed_to(db: Db) -> int:
-    """Returns the last row in the index; 0 if another version of the tokenizer built it."""
-    row = db.fetch_one("SELECT value FROM meta WHERE key = 'indexed_to'")
-    version, _, upto = (row["value"] if row else "0:0").partition(":")
-    return int(upto) if int(version) == TOKENIZER_VERSION else 0
+class IndexState(NamedTuple):
+    """How far the index is filled."""
+
+    indexed_to: int  # the last row with its words
+    underived_to: int  # the last row without stems and pairs of words
+
+
+_EMPTY = IndexState(0, 0)
+
+
+def read_state(db: Db) -> IndexState:
+    """Returns how far the index is filled; an index of an unknown version counts as empty."""
+    rows = db.fetch_all("SELECT key, value FROM meta WHERE key IN ('indexed_to', 'underived_to')")
+    values = {row["key"]: row["value"] for row in rows}
+    version, _, upto = values.get("indexed_to", "0:0").partition(":")
+    if int(version) == _WORDS_VERSION:
+        return IndexState(int(upto), int(upto))
+    return IndexState(int(upto), int(values.get("underived_to", 0))) if int(version) == TOKENIZER_VERSION else _EMPTY
 
 
 def count_waiting(db: Db) -> int:
-    return fetch_number(db, "SELECT count(*) AS n FROM messages WHERE id > ?", (indexed_to(db),))
+    """Counts the rows that are not, or not completely, in the index."""
+    return fetch_number(db, "SELECT count(*) AS n FROM messages WHERE id > ? OR id <= ?", read_state(db))
 
 
 def has_more_waiting(db: Db, limit: int) -> bool:
     """Whether more than `limit` rows are not indexed yet."""
     sql = "SELECT 1 AS found FROM messages WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?"
-    return db.fetch_one(sql, (indexed_to(db), limit)) is not None
+    return db.fetch_one(sql, (read_state(db).indexed_to, limit)) is not None
 
 
-def read_waiting(db: Db, after: int, limit: int = BATCH_ROWS) -> list[tuple[int, str]]:
+def read_waiting(db: Db, state: IndexState, limit: int = BATCH_ROWS) -> list[tuple[int, str]]:
     """Returns the next rows with their terms. Reads only, so tokenizing blocks no writer."""
-    rows = db.fetch_all(f"SELECT id, {_COLUMNS} FROM messages WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
-    return [(row["id"], join_terms(row)) for row in rows]
+    sql = f"SELECT id, {_COLUMNS} FROM messages WHERE id > ? ORDER BY id LIMIT ?"
+    return [(row["id"], join_terms(row)) for row in db.fetch_all(sql, (state.indexed_to, limit))]
 
 
-def join_terms(row: Any) -> str:
-    return " ".join(sorted(index_terms(message_from_row(row))))
+def read_underived(db: Db, state: IndexState, limit: int = BATCH_ROWS) -> list[tuple[int, str]]:
+    """Returns the newest rows without stems and pairs, with these terms."""
+    sql = f"SELECT id, {_COLUMNS} FROM messages WHERE id <= ? ORDER BY id DESC LIMIT ?"
+    rows = db.fetch_all(sql, (state.underived_to, limit)) if state.underived_to else []
+    return [(row["id"], " ".join(sorted(derived_terms(message_from_row(row))))) for row in rows]
 
 
-def insert_terms(db: Db, after: int, entries: Sequence[tuple[int, str]]) -> None:
+def join_terms(row: Any, *, derived: bool = True) -> str:
+    message = message_from_row(row)
+    return " ".join(sorted(index_terms(message) | derived_terms(message) if derived else index_terms(message)))
+
+
+def insert_terms(db: Db, state: IndexState, entries: Sequence[tuple[int, str]]) -> None:
     """Adds rows to the index, unless another process has added them since they were read."""
-    if indexed_to(db) != after:
+    if read_state(db) != state:
         return
-    if after == 0:  # the index is empty, or outdated
+    if state == _EMPTY:  # or outdated
         db.execute("INSERT INTO search_index(search_index) VALUES ('delete-all')")
-    db.execute_many("INSERT INTO search_index(rowid, terms) VALUES (?, ?)", entries)
-    _set_indexed_to(db, entries[-1][0])
+    db.execute_many(_INSERT, entries)
+    _save_state(db, IndexState(entries[-1][0], state.underived_to))
 
 
-def _set_indexed_to(db: Db, row_id: int) -> None:
-    db.execute(
-        "INSERT INTO meta(key, value) VALUES ('indexed_to', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        (f"{TOKENIZER_VERSION}:{row_id}",),
+def insert_derived(db: Db, state: IndexState, entries: Sequence[tuple[int, str]]) -> None:
+    """Adds stems and pairs of rows that are in the index without them."""
+    if read_state(db) == state:
+        db.execute_many(_INSERT, ((id, terms) for id, terms in entries if terms))
+        _save_state(db, IndexState(state.indexed_to, entries[-1][0] - 1))
+
+
+def finish_derived(db: Db) -> None:
+    """Notes that no row lacks stems and pairs."""
+    _save_state(db, IndexState(read_state(db).indexed_to, 0))
+
+
+def _save_state(db: Db, state: IndexState) -> None:
+    entries = (("indexed_to", f"{TOKENIZER_VERSION}:{state.indexed_to}"), ("underived_to", str(state.underived_to)))
+    db.execute_many(
+        "INSERT INTO meta(key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", entries
     )
 
 
 def reset_if_covers(db: Db, row_id: int) -> None:
     """Makes the indexer rebuild the index if imported rows have ids that it regards as indexed."""
-    if row_id <= indexed_to(db):
-        _set_indexed_to(db, 0)
+    if row_id <= read_state(db).indexed_to:
+        _save_state(db, _EMPTY)
 
 
 def remove_sessions(db: Db, sessions: Sequence[str]) -> None:
     """Removes the rows of sessions from the index; must run before they are deleted."""
-    upto = indexed_to(db)
+    upto, underived_to = read_state(db)
     for session in sessions:
         rows = db.fetch_all(f"SELECT id, {_COLUMNS} FROM messages WHERE session_id = ? AND id <= ?", (session, upto))
         db.execute_many(
             "INSERT INTO search_index(search_index, rowid, terms) VALUES ('delete', ?, ?)",
-            ((row["id"], join_terms(row)) for row in rows),
+            ((row["id"], join_terms(row, derived=row["id"] > underived_to)) for row in rows),
         )
 
 
-def lookup(clauses: tuple[Clause, ...], tool: str) -> Candidates:
-    """Selects candidates from the index, in the order of their ids."""
-    match = " AND ".join([*(_match_clause(clause) for clause in clauses), *([f'"{tool}"'] if tool else [])])
-    return Candidates(
-        "search_index f CROSS JOIN messages m", "m.id = f.rowid AND search_index MATCH ?", [match], "f.rowid"
-    )
+class SqliteIndex:
+    """The index as a search sees it."""
+
+    def __init__(self, db: Db) -> None:
+        self._db, state = db, read_state(db)
+        self.indexed_to: int | None = state.indexed_to
+        self.has_pairs = not state.underived_to
+
+    def select(self, conditions: TermConditions, before: int | None) -> Candidates:
+        match = [_match(conditions)]
+        where = "m.id = f.rowid AND search_index MATCH ?"
+        return Candidates("search_index f CROSS JOIN messages m", where, match, "f.rowid")
+
+    def find_ids(self, conditions: TermConditions, limit: int) -> list[int]:
+        sql = "SELECT rowid AS id FROM search_index WHERE search_index MATCH ? ORDER BY rowid DESC LIMIT ?"
+        return [row["id"] for row in self._db.fetch_all(sql, (_match(conditions), limit))]
 
 
-def _match_clause(clause: Clause) -> str:
-    *whole, last = clause.phrase
-    terms = [f'"{term}"' for term in whole] + [f'"{last}"' + ("*" if clause.prefix else "")]
-    phrase = f"({' AND '.join(terms)})"
-    return f'({phrase} OR "{clause.joined}")' if clause.joined else phrase
+def search(db: Db, query: SearchQuery) -> list[SearchHit]:
+    return search_messages(db, query, SqliteIndex(db))
+
+
+def _match(conditions: TermConditions) -> str:
+    return " AND ".join(f"({' OR '.join(map(_quote, terms))})" for terms in conditions)
+
+
+def _quote(term: str) -> str:
+    return f'"{term[:-1]}"*' if term.endswith("*") else f'"{term}"'

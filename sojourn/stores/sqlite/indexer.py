@@ -60,15 +60,21 @@ class Indexer:
             except SojournError:
                 continue  # disk full or locked: retried later; until then searches read the waiting rows
 
-    def catch_up(self, progress: Callable[[int, int], None] | None, *, max_rows: int | None = None) -> int:
-        """Indexes the waiting rows and returns their number; 0 if another process does so already."""
+    def catch_up(
+        self, progress: Callable[[int, int], None] | None, *, max_rows: int | None = None, complete: bool = True
+    ) -> int:
+        """Indexes the waiting rows and returns their number; 0 if another process does so already.
+
+        max_rows: do nothing if more rows wait
+        complete: then add to the rows that an older version has indexed what it did not know
+        """
         with self._lock, translate_errors(self._path):
             guard = os.open(self._run / "index.lock", os.O_CREAT | os.O_RDWR, 0o600)
             connection = connect(self._path, read_only=False)
             try:
                 if fcntl is not None:
                     fcntl.flock(guard, fcntl.LOCK_EX | (0 if progress else fcntl.LOCK_NB))
-                done = self._index_rows(connection, progress, max_rows)
+                done = self._index_rows(connection, progress, max_rows, complete)
                 self._shrink(connection)
                 return done
             except BlockingIOError:
@@ -78,25 +84,42 @@ class Indexer:
                 os.close(guard)
 
     def _index_rows(
-        self, connection: sqlite3.Connection, progress: Callable[[int, int], None] | None, max_rows: int | None
+        self,
+        connection: sqlite3.Connection,
+        progress: Callable[[int, int], None] | None,
+        max_rows: int | None,
+        complete: bool,
     ) -> int:
         db, done = self._make_db(connection), 0
         total = index.count_waiting(db) if progress or max_rows is not None else 0
         if max_rows is not None and total > max_rows:
             return 0
         while not self._closing.is_set() or max_rows is not None:
-            after = index.indexed_to(db)
-            entries = index.read_waiting(db, after)
-            if not entries:
+            count = self._index_batch(connection, db, complete)
+            if not count:
                 break
-            with self._write_lock.hold():
-                connection.execute("BEGIN IMMEDIATE")
-                index.insert_terms(db, after, entries)
-                connection.execute("COMMIT")
-            done += len(entries)
+            done += count
             if progress:
                 progress(done, max(total, done))
         return done
+
+    def _index_batch(self, connection: sqlite3.Connection, db: SqliteDb, complete: bool) -> int:
+        """Indexes some new rows, or else completes some old ones; returns their number."""
+        state = index.read_state(db)
+        insert, entries = index.insert_terms, index.read_waiting(db, state)
+        if not entries and complete and state.underived_to:
+            insert, entries = index.insert_derived, index.read_underived(db, state)
+            if not entries:
+                self._write(connection, lambda: index.finish_derived(db))
+        if entries:
+            self._write(connection, lambda: insert(db, state, entries))
+        return len(entries)
+
+    def _write(self, connection: sqlite3.Connection, work: Callable[[], None]) -> None:
+        with self._write_lock.hold():
+            connection.execute("BEGIN IMMEDIATE")
+            work()
+            connection.execute("COMMIT")
 
     def _shrink(self, connection: sqlite3.Connection) -> None:
         """Gives the pages of deleted rows back to the disk, in steps that hold up no writer for long."""

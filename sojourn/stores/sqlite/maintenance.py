@@ -60,7 +60,7 @@ def verify(db: Db, progress: Progress | None) -> VerifyReport:
     report("rows", 1, 3)
     problems += admin.find_violations(db)
     report("index", 2, 3)
-    upto, last = index.indexed_to(db), fetch_number(db, "SELECT max(id) AS n FROM messages")
+    upto, last = index.read_state(db).indexed_to, fetch_number(db, "SELECT max(id) AS n FROM messages")
     if last and upto > fetch_number(db, "SELECT seq AS n FROM sqlite_sequence WHERE name = 'messages'"):
         problems.append(f"the index claims to cover row {upto}, but there is none")
     report("done", 3, 3)

@@ -20,7 +20,6 @@ from sojourn.ports.store_admin import Progress, StoreStats, VerifyReport
 from sojourn.stores.sql import admin, removal
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.migrations import Migration
-from sojourn.stores.sql.search import search_messages
 from sojourn.stores.sql.store import SqlStore
 from sojourn.stores.sqlite import index, maintenance
 from sojourn.stores.sqlite.connect import connect, disk_full, is_full, is_writable, translate
@@ -116,6 +115,8 @@ class SqliteStore(SqlStore):
                 self._mailbox,
             )
             self._indexer = Indexer(self.path, run, self._write_lock, self._make_db)
+            if index.read_state(self._make_db(connection)).underived_to:
+                self._indexer.nudge()
 
     def _read_only_error(self) -> SojournError:
         """Returns the reason why the store is read-only."""
@@ -213,14 +214,17 @@ class SqliteStore(SqlStore):
     # search
     async def search(self, search: SearchQuery) -> list[SearchHit]:
         if await self._read(lambda db: index.has_more_waiting(db, _MAX_UNINDEXED_ROWS)) and not self.read_only:
-            await self.index()
-        return await self._read(lambda db: search_messages(db, search, index.lookup, indexed_to=index.indexed_to(db)))
+            await asyncio.to_thread(self._catch_up, None, complete=False)
+        return await self._read(lambda db: index.search(db, search))
 
     async def index(self, progress: Callable[[int, int], None] | None = None) -> int:
-        await asyncio.to_thread(self._open)
+        return await asyncio.to_thread(self._catch_up, progress)
+
+    def _catch_up(self, progress: Callable[[int, int], None] | None, *, complete: bool = True) -> int:
+        self._open()
         if self._indexer is None:
             raise self._read_only_error()
-        return await asyncio.to_thread(self._indexer.catch_up, progress)
+        return self._indexer.catch_up(progress, complete=complete)
 
     # change feed
     async def changes(self, *, after: int = 0, limit: int = 1000) -> list[Change]:

@@ -146,7 +146,8 @@ class TestReading:
         assert ids("chain", "--session", "Bike") == {"bike-1"}
         assert ids("chain", "--session", "Garden") == set()
         assert ids("look", "--tool", "terminal") == {"garden-1"}
-        assert ids("chain loose") == set()
+        assert ids("chain loose") == {"bike-1"}
+        assert ids("chain loose", "--order", "newest") == set()
         assert ids("chain is loose") == {"bike-1"}
 
     def test_nothing_found_is_said(self, sojourn):

@@ -34,9 +34,11 @@ async def test_a_title_that_answers_comes_first_and_names_no_message(client, ses
     found = await hits(client, "q=tomatoes")
     assert [(one["role"], one["message"]) for one in found] == [
         ("title", None),
-        ("tool", f"{session.id}:3"),
         ("user", f"{session.id}:1"),
+        ("tool", f"{session.id}:3"),
     ]
+    newest = await hits(client, "q=tomatoes&order=newest")
+    assert [one["role"] for one in newest] == ["title", "tool", "user"]
 
 
 async def test_filters_narrow_what_is_found(client, session):
@@ -60,7 +62,7 @@ async def test_pages_show_every_hit_once(client, session):
         if page["next"] is None:
             break
         place = f"&before={page['next']}"
-    assert seen == [("title", 0), ("tool", 3), ("user", 1)]
+    assert seen == [("title", 0), ("user", 1), ("tool", 3)]
 
 
 @pytest.fixture
@@ -114,7 +116,7 @@ async def pages(client, query):
 
 
 async def test_pages_of_a_narrow_search_show_every_hit_once(client, garden):
-    found = await pages(client, "q=rain&model=large&archived=no&limit=2")
+    found = await pages(client, "q=rain&model=large&archived=no&limit=2&order=newest")
     assert [hit for page in found for hit in page] == [(f"garden {n}", seq) for n in (5, 2, 1) for seq in (3, 1)]
     assert [len(page) for page in found] == [2, 2, 2]
 

@@ -19,6 +19,7 @@ from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.store_steps import read_contents, read_table
 
 OLD_SQLITE = [number for number, _, _ in sqlite.load_migrations()[:-1]]
+FACETS_VERSION = 8
 OLD_POSTGRES = [number for number, _, _ in postgres.load_migrations()[:-1]]
 
 
@@ -42,11 +43,12 @@ def insert_old_rows(db: Db) -> None:
     db.insert_messages(LOG_COLUMNS, ((session, seq, *row) for session, seq, row in rows))
 
 
-async def works_like_new(store: SqliteStore | PostgresStore, newest: int) -> None:
+async def works_like_new(store: SqliteStore | PostgresStore, newest: int, version: int) -> None:
     old = SessionId("old")
     assert {one.title for one in await store.find(Listing())} == {"Garden", None}
     facets = await store.count_facets(Listing())
-    assert (facets["program"], facets["tool"]) == ({"sojourn": 1, "hermes": 1}, {"terminal": 1})
+    if version < FACETS_VERSION:  # since then whoever writes a session fills them
+        assert (facets["program"], facets["tool"]) == ({"sojourn": 1, "hermes": 1}, {"terminal": 1})
     assert await read_contents(store, old) == ["kept for years"]
     assert (await store.verify()).clean
     assert (await store.stats()).schema == newest
@@ -61,7 +63,7 @@ async def works_like_new(store: SqliteStore | PostgresStore, newest: int) -> Non
 async def test_a_sqlite_store_of_every_old_version_is_brought_up_to_date(home: Path, version: int) -> None:
     known = sqlite.load_migrations()
     await begin_in(SqliteStore(home / "state.db", migrations=known[:version]))
-    await works_like_new(SqliteStore(home / "state.db"), known[-1][0])
+    await works_like_new(SqliteStore(home / "state.db"), known[-1][0], version)
     assert [copy.name for copy in (home / "backups").iterdir()], "a copy was put aside"
 
 
@@ -70,7 +72,7 @@ async def test_a_sqlite_store_of_every_old_version_is_brought_up_to_date(home: P
 async def test_a_postgres_store_of_every_old_version_is_brought_up_to_date(postgres_url: str, version: int) -> None:
     known = postgres.load_migrations()
     await begin_in(PostgresStore(postgres_url, migrations=known[:version]))
-    await works_like_new(PostgresStore(postgres_url), known[-1][0])
+    await works_like_new(PostgresStore(postgres_url), known[-1][0], version)
 
 
 def test_both_databases_count_their_versions_alike() -> None:

@@ -10,7 +10,8 @@ from sojourn.context.query_expansion import (
     translate_chinese,
     typo_candidates,
 )
-from sojourn.context.stemming import stem, stem_words
+from sojourn.text.stemming import stem
+from sojourn.text.tokenizer import stem_words
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from sojourn.context.budget import to_contribution
 from sojourn.context.embeddings import Embedders
 from sojourn.context.query_expansion import _load_synonyms
 from sojourn.context.skills import MAX_TOKENS, Shortlist, build_blocks, name_to_words
-from sojourn.context.stemming import stem_words
 from sojourn.ports.libraries import Skill
 from sojourn.skill_files import read_skills
+from sojourn.text.tokenizer import stem_words
 
 DATA = Path(__file__).parents[2] / "data" / "skills"
 # The set was written before the ranker. Who changes it to suit the ranker has to change these too.
@@ -74,7 +74,7 @@ def test_words_alone_do_better_than_plain_bm25(shelf):
 
     held = requests("held-out")
     by_baseline = sum(row["skill"] in baseline(row["say"]) for row in held) / len(held)
-    assert by_baseline == pytest.approx(0.78)
+    assert by_baseline == pytest.approx(0.80)
     assert found(shelf) > by_baseline
 
 

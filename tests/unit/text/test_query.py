@@ -17,7 +17,8 @@ from sojourn.text.query import (
     matches_text,
     parse_query,
 )
-from sojourn.text.tokenizer import extract_terms, is_unspaced, iter_runs, tokenize
+from sojourn.text.tokenizer import extract_terms, iter_runs, tokenize
+from sojourn.text.writing_systems import is_unspaced
 
 small = st.text(st.sampled_from("aAb_1 -一二"), max_size=12)
 unspaced = st.text(st.sampled_from("一二"), min_size=1, max_size=5)

@@ -1,0 +1,186 @@
+"""Ranking: BM25 of texts for the words of a request, helped by the messages beside them and by their session.
+
+A store selects candidates by terms; this module counts words in their texts, so that every store ranks alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import log
+
+from sojourn.text.query import Clause, Snippet, parse_clauses, shorten_around
+from sojourn.text.stemming import is_stop_word, stem
+from sojourn.text.tokenizer import find_forms, find_runs, iter_run_places, stem_term
+
+MAX_WORDS = 24  # of a request that are looked for
+_K1, _B = 0.9, 0.35  # saturation of term frequency; weight of the length
+_SESSION_K1 = 0.7  # saturation of the number of messages of a session that have a word
+_NEIGHBOUR_WEIGHTS = (0.5, 0.25)  # of the messages one and two places away
+_QUESTION_WEIGHT = 2.2  # a question says what the next message is about
+_SESSION_WEIGHT = 0.45
+_TITLE_COUNT = 2  # a word of the title counts as often as this in its session
+_RECENCY_WEIGHT = 0.02  # decides between equals
+_PHRASE_WEIGHT = 0.4  # of two words of the request that stand side by side
+_EXCERPT_CHARS = 20_000  # of a text in which the best excerpt is looked for
+_ROLE_WEIGHTS: Mapping[str, float] = {"user": 1.0, "assistant": 1.0, "tool": 0.6}
+
+
+@dataclass(frozen=True, slots=True)
+class RankedWord:
+    """A word of a request: as it was written, and its stem."""
+
+    term: str
+    root: str
+
+    @property
+    def beginning(self) -> str:
+        """What all forms of the word begin with: a stem may end in another letter than they have there."""
+        return self.root[:-1] if self.root[-1] in "eiy" and len(self.root) > 2 else self.root
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The terms of an index that find the word in any of its forms."""
+        return tuple(dict.fromkeys((self.term, self.root, stem_term(self.root))))
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A message that may be found: where it is, its text, and what is computed from it."""
+
+    id: int
+    session: str
+    seq: int
+    role: str
+    text: str
+    counts: list[int] = field(default_factory=list)  # of each word
+    own: float = 0.0  # BM25 of the message alone
+    score: float = 0.0
+
+    @property
+    def has_all(self) -> bool:
+        return all(self.counts)
+
+
+class RankedQuery:
+    """A request parsed for ranking. Words are wished for; quoted phrases and beginnings are demanded."""
+
+    def __init__(self, text: str) -> None:
+        required: list[Clause] = []
+        terms: dict[str, None] = {}
+        for clause, is_required in parse_clauses(text):
+            required += [clause] if is_required else []
+            if not clause.prefix:
+                terms.update(dict.fromkeys((*clause.phrase, *([clause.joined] if clause.joined else ()))))
+        telling = [term for term in terms if not is_stop_word(term)] or list(terms)
+        by_root: dict[str, RankedWord] = {}
+        for term in telling[:MAX_WORDS]:
+            by_root.setdefault(stem(term), RankedWord(term, stem(term)))
+        self.required, self.words = tuple(required), tuple(by_root.values())
+        self.rarities = [1.0] * len(self.words)
+        self._beginnings = re.compile("|".join(re.escape(word.beginning) for word in self.words))
+        self._words_of: dict[str, tuple[int, ...]] = {}  # of the runs that have any
+        self._known: set[str] = set()  # runs that were looked at
+        self._mean_length = 0.0  # of the candidates that were scored first
+
+    def set_frequencies(self, having: Sequence[float], total: float) -> None:
+        """Computes the rarity of each word: the inverse of the share of messages that have it."""
+        self.rarities = [log(1 + (max(total, n) - n + 0.5) / (n + 0.5)) for n in having]
+
+    def count(self, text: str) -> tuple[list[int], int, float]:
+        """Returns how often a text has each word, how many words it has, and the weight of words side by side."""
+        counts, runs, words_of = [0] * len(self.words), find_runs(text), self._words_of
+        new = set(runs) - self._known
+        if new:
+            self._known |= new
+            words_of.update((run, found) for run in new if (found := self._find_words(run)))
+        places = [place for place, run in enumerate(runs) if run in words_of]
+        for place in places:
+            for number in words_of[runs[place]]:
+                counts[number] += 1
+        return counts, len(runs), self._weigh_phrases(runs, places)
+
+    def _weigh_phrases(self, runs: Sequence[str], places: Sequence[int]) -> float:
+        pairs = set[int]()
+        for place, after in pairwise(places):
+            if after == place + 1:
+                before = self._words_of[runs[place]]
+                pairs.update(number for number in self._words_of[runs[after]] if number - 1 in before)
+        return sum(min(self.rarities[number - 1], self.rarities[number]) for number in pairs)
+
+    def _find_words(self, run: str) -> tuple[int, ...]:
+        if not self._beginnings.search(run.lower()):
+            return ()
+        forms = find_forms(run)
+        return tuple(n for n, word in enumerate(self.words) if word.root in forms or word.term in forms)
+
+    def score_alone(self, candidates: Iterable[Candidate]) -> None:
+        """Computes BM25 for each candidate by itself."""
+        found = [(one, *self.count(one.text)) for one in candidates]
+        if not self._mean_length:
+            self._mean_length = max(1.0, sum(length for _, _, length, _ in found) / max(1, len(found)))
+        for one, counts, length, phrases in found:
+            norm = _K1 * (1 - _B + _B * length / self._mean_length)
+            value = sum(
+                rarity * count * (_K1 + 1) / (count + norm)
+                for rarity, count in zip(self.rarities, counts, strict=True)
+                if count
+            )
+            one.counts = counts
+            one.own = one.score = (value + _PHRASE_WEIGHT * phrases) * _ROLE_WEIGHTS.get(one.role, 0.8)
+
+    def score_together(self, candidates: Sequence[Candidate], titles: Mapping[str, str]) -> None:
+        """Adds to each score a share of its neighbours' scores and of its session's score.
+
+        candidates: those to rank and their neighbours, all scored alone
+        titles: of their sessions
+        """
+        sessions: defaultdict[str, list[Candidate]] = defaultdict(list)
+        for one in sorted(candidates, key=lambda one: one.seq):
+            sessions[one.session].append(one)
+        whole = {session: self._score_session(found, titles.get(session, "")) for session, found in sessions.items()}
+        for found in sessions.values():
+            for distance, weight in enumerate(_NEIGHBOUR_WEIGHTS, 1):
+                for before, after in zip(found, found[distance:], strict=False):
+                    asks = distance == 1 and "?" in before.text
+                    before.score += weight * after.own
+                    after.score += weight * before.own * (_QUESTION_WEIGHT if asks else 1.0)
+        most = sum(self.rarities) or 1.0
+        for one in candidates:
+            one.score = one.score / (most * (_K1 + 1)) + _SESSION_WEIGHT * whole[one.session] / (
+                most * (_SESSION_K1 + 1)
+            )
+
+    def _score_session(self, found: Sequence[Candidate], title: str) -> float:
+        """BM25 of a session as far as its candidates show it."""
+        sums = [_TITLE_COUNT * count for count in self.count(title)[0]] if title else [0] * len(self.words)
+        for one in found:
+            for number, count in enumerate(one.counts):
+                sums[number] += count > 0
+        return sum(
+            rarity * count * (_SESSION_K1 + 1) / (count + _SESSION_K1)
+            for rarity, count in zip(self.rarities, sums, strict=True)
+        )
+
+    def build_snippet(self, text: str, *, width: int = 160) -> Snippet:
+        """About `width` characters where the most telling words stand together, with the words marked."""
+        places = self._find_places(text[:_EXCERPT_CHARS])
+        best, at = -1.0, (0, 0)
+        for number, (start, end, _) in enumerate(places):
+            near: set[int] = set()
+            for _, last, words in places[number:]:
+                if last - start > width * 2 // 3:
+                    break
+                near.update(words)
+            if (value := sum(self.rarities[word] for word in near)) > best:
+                best, at = value, (start, end)
+        return shorten_around(
+            text, at, lambda shown: [(start, end) for start, end, _ in self._find_places(shown)], width=width
+        )
+
+    def _find_places(self, text: str) -> list[tuple[int, int, tuple[int, ...]]]:
+        found = ((hit.start(), hit.end(), self._words_of.get(hit[0], ())) for hit in iter_run_places(text))
+        return [place for place in found if place[2]]

@@ -1,0 +1,40 @@
+"""Stemming: words without their endings (Snowball), and the words that carry no meaning of their own."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from pathlib import Path
+
+import Stemmer
+
+from sojourn.text.writing_systems import is_unspaced
+
+_STOP_CHARACTERS = frozenset("的了吗呢吧啊我你他她它们是在有和与就都也很把被给让想要帮请这那一不")
+_MIN_STEM_CHARS = 3
+_LATIN, _CYRILLIC = Stemmer.Stemmer("english", 0), Stemmer.Stemmer("russian", 0)
+
+
+@lru_cache(maxsize=65536)
+def stem(term: str) -> str:
+    """Returns a lower-case word without its ending: plural and verb forms share a stem."""
+    if len(term) <= _MIN_STEM_CHARS or not term.isalpha() or is_unspaced(term[0]):
+        return term
+    language = _CYRILLIC if "\u0400" <= term[0] <= "\u04ff" else _LATIN
+    root: str = language.stemWord(term)
+    return root
+
+
+@lru_cache(maxsize=65536)
+def is_stop_word(term: str) -> bool:
+    """True for a word that carries no meaning of its own."""
+    if term in _load_stop_words():
+        return True
+    if is_unspaced(term[0]):
+        return all(sign in _STOP_CHARACTERS for sign in term)
+    return len(term) == 1 and not term.isdigit()
+
+
+@cache
+def _load_stop_words() -> frozenset[str]:
+    text = Path(__file__).with_name("stop_words.txt").read_text("utf-8")
+    return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
