@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sojourn.platforms.qqbot import plugin as qqbot
     from sojourn.platforms.signal import plugin as signal_
     from sojourn.platforms.slack import plugin as slack
+    from sojourn.platforms.sms import plugin as sms
     from sojourn.platforms.telegram import plugin as telegram
     from sojourn.platforms.webhook import plugin as webhook
     from sojourn.platforms.wecom import plugin as wecom
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
         ntfy,
         webhook,
         whatsapp,
+        sms,
         mattermost,
         homeassistant,
         xmpp,
@@ -174,6 +176,7 @@ BUILT_INS = (
     ),
     BuiltIn(name="xmpp", plugin=Lazy("sojourn.platforms.xmpp:plugin"), offers=("platforms",), extra="xmpp"),
     BuiltIn(name="whatsapp", plugin=Lazy("sojourn.platforms.whatsapp:plugin"), offers=("platforms",), extra="whatsapp"),
+    BuiltIn(name="sms", plugin=Lazy("sojourn.platforms.sms:plugin"), offers=("platforms",), extra="sms"),
     BuiltIn(name="signal", plugin=Lazy("sojourn.platforms.signal:plugin"), offers=("platforms",), extra="signal"),
     BuiltIn(name="dingtalk", plugin=Lazy("sojourn.platforms.dingtalk:plugin"), offers=("platforms",), extra="dingtalk"),
     BuiltIn(name="feishu", plugin=Lazy("sojourn.platforms.feishu:plugin"), offers=("platforms",), extra="feishu"),

@@ -20,7 +20,8 @@ A network gives `read_request`, which sees the raw bytes, checks who sends them 
 The request is answered when its last item is stored: that is, when `receive` is resumed after it. If this takes longer
 than `timeout_seconds`, or we stop, the answer is 503 and the network sends it again. The id of an item is what makes it
 a repetition: one that was stored is not given out again, also after a restart. What comes without `items` is answered
-at once. `serve` alone is for a network whose requests only say that there is news.
+at once. `serve` without `receive` is for a network whose requests only say that there is news; `serve` with
+`read_items`, for one that is asked for what was missed once it is served.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ import hmac
 import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -122,28 +123,40 @@ class HttpReceiver(Generic[T]):
         self._max_body_bytes = max_body_bytes
         self._items: asyncio.Queue[_PendingItem[T]] = asyncio.Queue()
         self._futures: set[asyncio.Future[None]] = set()  # one for each item that is not stored yet
-        self._unread_bytes = 0
+        self._unread_bytes, self._is_serving = 0, False
 
     async def receive(self) -> AsyncGenerator[T, None]:
         """Serves, and yields items in their order. PlatformDown if the port is taken."""
+        async with self.serve(), aclosing(self.read_items()) as items:
+            async for item in items:
+                yield item
+
+    async def read_items(self) -> AsyncGenerator[T, None]:
+        """Yields items in their order, inside `serve`."""
         await self._memory.prune()
-        async with self.serve():
-            while True:
-                item = await self._items.get()
-                if item.stored.done():  # the request timed out; the network sends it again
-                    continue
-                yield item.value
-                await self._memory.add(self._scope(item.id), is_lasting=item.is_lasting)
-                if not item.stored.done():
-                    item.stored.set_result(None)
+        while True:
+            item = await self._items.get()
+            if item.stored.done():  # the request timed out; the network sends it again
+                continue
+            yield item.value
+            await self._memory.add(self._scope(item.id), is_lasting=item.is_lasting)
+            if not item.stored.done():
+                item.stored.set_result(None)
+
+    @property
+    def is_serving(self) -> bool:
+        """Whether requests are answered now."""
+        return self._is_serving
 
     @asynccontextmanager
     async def serve(self) -> AsyncGenerator[None, None]:
         """Answers requests while it is entered. PlatformDown if the port is taken."""
         async with serve_path(self._name, self._host, self._port, self._handle_request):
+            self._is_serving = True
             try:
                 yield
             finally:
+                self._is_serving = False
                 for future in self._futures:
                     future.cancel()
 

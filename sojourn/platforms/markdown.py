@@ -60,6 +60,29 @@ def render(text: str, style: MarkupStyle) -> str:
     return output if output.strip() else style.escape(text)
 
 
+def render_plain(text: str) -> str:
+    """Renders without markup, for networks that have none. Addresses of links are written out."""
+    return render(text, _PLAIN_STYLE)
+
+
+_PLAIN_STYLE = MarkupStyle(
+    escape=lambda text: text,
+    schemes=("http", "https", "mailto", "tel"),
+    strong=NO_DELIMITERS,
+    em=NO_DELIMITERS,
+    strike=NO_DELIMITERS,
+    code=lambda text: text,
+    fence=lambda text, _: text,
+    link=lambda label, address: write_link(label, address),
+    quote=lambda text: "\n".join(f"> {line}" for line in text.splitlines()),
+)
+
+
+def write_link(label: str, address: str) -> str:
+    """A link for networks without labels: the address, after a label that says something else."""
+    return address if label in (address, address.partition(":")[2]) else f"{label}: {address}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Renderer:
     lines: list[str]

@@ -15,7 +15,8 @@ def check_length(text: str, info: PlatformInfo) -> None:
     if info.counting != "characters":
         length = len(text.encode()) if info.counting == "bytes" else len(text.encode("utf-16-le", "surrogatepass")) // 2
     if length > info.max_chars:
-        raise SendRefused(f"{length:,} {info.counting} are too many for one message.", kind="too_long")
+        units = "UTF-16 units" if info.counting == "utf16" else info.counting
+        raise SendRefused(f"{length:,} {units} are too many for one message.", kind="too_long")
 
 
 @asynccontextmanager

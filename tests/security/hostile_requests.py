@@ -21,7 +21,7 @@ class ReceiverCase:
     signature: the header, or `?` and the field of the query, that proves who sends
     document: an ordinary message of a person, with this text; a new one each time
     encode: the body of a document
-    sign: a request as the network makes it, for any bytes; the second argument is the secret
+    sign: a request as the network makes it, for any bytes and any secret
     secrets: what must never be logged; the first is what `sign` uses
     vital: the fields without which there is no message, as `entry.0.id`; empty where any signed body is a message
     more: further requests that must bring nothing
@@ -31,7 +31,7 @@ class ReceiverCase:
     rig: Callable[[], AbstractAsyncContextManager[Any]]
     signature: str
     document: Callable[[Any, str], Document]
-    sign: Callable[[bytes, str], Request]
+    sign: Callable[[Any, bytes, str], Request]
     secrets: tuple[str, ...]
     vital: tuple[str, ...] = ()
     encode: Callable[[Document], bytes] = lambda document: json.dumps(document).encode()
@@ -40,7 +40,7 @@ class ReceiverCase:
     takes_any_body: bool = False  # what is signed is a message, whatever it is
 
     def build(self, harness: Any, text: str = MARK) -> Request:
-        return self.sign(self.encode(self.document(harness, text)), self.secrets[0])
+        return self.sign(harness, self.encode(self.document(harness, text)), self.secrets[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,9 @@ def list_inputs(case: ReceiverCase, harness: Any) -> Iterator[HostileInput]:
         yield HostileInput(name, method, request)
     if not case.takes_any_body:
         for name, body in BODIES.items():
-            yield HostileInput(f"body: {name}", "POST", case.sign(body, case.secrets[0]))
+            yield HostileInput(f"body: {name}", "POST", case.sign(harness, body, case.secrets[0]))
     for name, document in _mutate_documents(case, harness):
-        yield HostileInput(name, "POST", case.sign(case.encode(document), case.secrets[0]))
+        yield HostileInput(name, "POST", case.sign(harness, case.encode(document), case.secrets[0]))
     for name, request in case.more(harness, case.build(harness)[1]).items():
         yield HostileInput(name, "POST", request)
 
@@ -103,8 +103,8 @@ def _forge_signatures(case: ReceiverCase, harness: Any) -> Iterator[tuple[str, R
     }.items():
         yield name, with_signature(case, good, given)
     body = good[1]
-    yield "another secret", case.sign(body, "another-secret-of-16")
-    yield "an empty secret", case.sign(body, "")
+    yield "another secret", case.sign(harness, body, "another-secret-of-16")
+    yield "an empty secret", case.sign(harness, body, "")
     path, _, headers = good
     yield "another body", (path, case.encode(case.document(harness, f"{MARK} changed")), headers)
     yield "a longer body", (path, body + b" ", headers)

@@ -8,6 +8,7 @@ import json
 import logging
 import time
 from typing import Any
+from urllib.parse import parse_qs, urlencode
 
 import httpx2
 import pytest
@@ -19,23 +20,29 @@ from sojourn.platforms.webhook.adapter import sign as sign_webhook
 from sojourn.testing.platform_harness import InboundListener
 from sojourn.testing.platform_steps import listening
 from tests.security.hostile_requests import MARK, HostileInput, ReceiverCase, list_inputs
-from tests.servers import webhook, whatsapp
+from tests.servers import sms, webhook, whatsapp
 from tests.servers.request_sender import Request
 
 _MIN_INPUTS = 30
 
 
-def sign_for_webhook(body: bytes, secret: str, at: float | None = None) -> Request:
+def sign_for_webhook(_: Any, body: bytes, secret: str, at: float | None = None) -> Request:
     return "/webhook/deploys", body, sign_webhook(Secret(secret), body, time.time() if at is None else at)
+
+
+def sign_for_sms(harness: Any, body: bytes, secret: str) -> Request:
+    fields = {name: one[0] for name, one in parse_qs(body.decode(errors="replace"), keep_blank_values=True).items()}
+    path, _, headers = harness.sign_form(fields, secret)
+    return path, body, headers
 
 
 def forge_times(_: Any, body: bytes) -> dict[str, Request]:
     secret, name = webhook.SECRET.reveal(), "X-Sojourn-Timestamp"
-    path, _, headers = sign_for_webhook(body, secret)
+    path, _, headers = sign_for_webhook(None, body, secret)
     good = dict(headers)
     return {
-        "an old time": sign_for_webhook(body, secret, time.time() - 400),
-        "a time to come": sign_for_webhook(body, secret, time.time() + 400),
+        "an old time": sign_for_webhook(None, body, secret, time.time() - 400),
+        "a time to come": sign_for_webhook(None, body, secret, time.time() + 400),
         "another time": (path, body, good | {name: str(int(time.time()) - 1)}),
         "no time": (path, body, {key: one for key, one in good.items() if key != name}),
         "a time in words": (path, body, good | {name: "now"}),
@@ -62,7 +69,7 @@ CASES = [
         document=lambda harness, text: whatsapp.build_notification(
             whatsapp.build_message(whatsapp.ANN, text, harness.server.new_id())
         ),
-        sign=whatsapp.sign_request,
+        sign=lambda _, body, secret: whatsapp.sign_request(body, secret),
         secrets=(whatsapp.APP_SECRET, whatsapp.TOKEN, whatsapp.VERIFY_TOKEN),
         vital=(
             "entry",
@@ -76,6 +83,16 @@ CASES = [
             "entry.0.changes.0.value.messages.0.text.body",
         ),
         max_body_bytes=3 * 1024 * 1024,
+    ),
+    ReceiverCase(
+        name="sms",
+        rig=sms.sms_rig,
+        signature="X-Twilio-Signature",
+        document=lambda harness, text: sms.build_form(sms.ANN, text, harness.server.new_sid()),
+        encode=lambda form: urlencode({name: str(value) for name, value in form.items()}).encode(),
+        sign=sign_for_sms,
+        secrets=(sms.TOKEN,),
+        vital=("MessageSid", "From", "To", "AccountSid"),
     ),
 ]
 
@@ -96,7 +113,7 @@ async def post(http: httpx2.AsyncClient, hostile: HostileInput) -> int:
 
 
 async def read_kept(store: Any) -> list[Any]:
-    kinds = (REPLAY_KIND, TICKET_KIND, "whatsapp_person")
+    kinds = (REPLAY_KIND, TICKET_KIND, "whatsapp_person", "sms_opt_out")
     return [one for kind in kinds for one in await store.list_records(kind)]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.json_values import read_object, read_objects, read_text
-from sojourn.platforms.markdown import MarkupStyle, render, split_fences
+from sojourn.platforms.markdown import MarkupStyle, render, split_fences, write_link
 from sojourn.platforms.whatsapp import NAME
 from sojourn.ports.platform import Button, File, Inbound
 
@@ -43,9 +43,7 @@ _MARKUP = MarkupStyle(
     strike=("~", "~"),
     code=lambda text: f"`{text}`",
     fence=lambda text, _: f"```{split_fences(text)}```",
-    link=lambda label, address: (
-        address if label in (address, address.removeprefix("mailto:")) else f"{label}: {address}"
-    ),
+    link=write_link,
     quote=lambda text: "\n".join(f"> {line}" for line in text.splitlines()),
 )
 
