@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sojourn.platforms.local import plugin as local
     from sojourn.platforms.matrix import plugin as matrix
     from sojourn.platforms.mattermost import plugin as mattermost
+    from sojourn.platforms.msgraph_webhook import plugin as msgraph_webhook
     from sojourn.platforms.ntfy import plugin as ntfy
     from sojourn.platforms.qqbot import plugin as qqbot
     from sojourn.platforms.signal import plugin as signal_
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from sojourn.runtimes.acp import plugin as acp
     from sojourn.runtimes.echo import plugin as echo
     from sojourn.runtimes.hermes import plugin as hermes_runtime
-    from sojourn.runtimes.models import plugin as models
     from sojourn.runtimes.native import plugin as native
     from sojourn.runtimes.offline import plugin as offline
     from sojourn.stores.postgres import plugin as postgres
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
         hermes,
         echo,
         native,
-        models,
         offline,
         hermes_runtime,
         acp,
@@ -98,6 +97,7 @@ if TYPE_CHECKING:
         qqbot,
         weixin,
         yuanbao,
+        msgraph_webhook,
         gateway,
         http_,
         dashboard,
@@ -125,7 +125,6 @@ BUILT_INS = (
     BuiltIn(name="hermes", plugin=Lazy("sojourn.importers.hermes:plugin"), offers=("sources",)),
     BuiltIn(name="echo", plugin=Lazy("sojourn.runtimes.echo:plugin"), offers=("runtimes",)),
     BuiltIn(name="native", plugin=Lazy("sojourn.runtimes.native:plugin"), offers=("runtimes",)),
-    BuiltIn(name="models", plugin=Lazy("sojourn.runtimes.models:plugin")),
     BuiltIn(name="offline", plugin=Lazy("sojourn.runtimes.offline:plugin"), offers=("runtimes",)),
     BuiltIn(name="hermes-runtime", plugin=Lazy("sojourn.runtimes.hermes:plugin"), offers=("runtimes",)),
     BuiltIn(name="acp", plugin=Lazy("sojourn.runtimes.acp:plugin"), offers=("runtimes",)),
@@ -187,6 +186,12 @@ BUILT_INS = (
     BuiltIn(name="qqbot", plugin=Lazy("sojourn.platforms.qqbot:plugin"), offers=("platforms",), extra="qqbot"),
     BuiltIn(name="weixin", plugin=Lazy("sojourn.platforms.weixin:plugin"), offers=("platforms",), extra="weixin"),
     BuiltIn(name="yuanbao", plugin=Lazy("sojourn.platforms.yuanbao:plugin"), offers=("platforms",), extra="yuanbao"),
+    BuiltIn(
+        name="msgraph_webhook",
+        plugin=Lazy("sojourn.platforms.msgraph_webhook:plugin"),
+        offers=("platforms",),
+        extra="msgraph-webhook",
+    ),
     BuiltIn(
         name="gateway",
         plugin=Lazy("sojourn.gateway.plugin:plugin"),

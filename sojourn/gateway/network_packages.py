@@ -31,7 +31,7 @@ def list_missing_packages(plugin: str) -> list[str]:
 
 def list_requirements(extra: str, declared: list[str]) -> list[str]:
     """The requirements of an extra; one that names another extra of ours is replaced by what that one needs."""
-    found = list[str]()
+    found, extra = list[str](), extra.replace("_", "-")  # as metadata writes it
     for one in declared:
         requirement, _, marker = one.partition(";")
         if not re.search(rf"extra\s*==\s*['\"]{re.escape(extra)}['\"]", marker):

@@ -11,8 +11,9 @@ import pytest
 
 from sojourn.core.errors import BadConfig, PlatformDown, SendRefused
 from sojourn.core.settings import Secret
+from sojourn.platforms.answer_delivery import sign
 from sojourn.platforms.webhook import WebhookSettings
-from sojourn.platforms.webhook.adapter import Webhook, sign
+from sojourn.platforms.webhook.adapter import Webhook
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
 from tests.servers.webhook import SECRET, HookHarness

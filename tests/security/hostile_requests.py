@@ -18,7 +18,7 @@ Document = dict[str, Any]
 class ReceiverCase:
     """One network.
 
-    signature: the header, or `?` and the field of the query, that proves who sends
+    signature: what proves who sends: a header, `?` and a field of the query, or `.` and a path in the document
     document: an ordinary message of a person, with this text; a new one each time
     encode: the body of a document
     sign: a request as the network makes it, for any bytes and any secret
@@ -38,6 +38,7 @@ class ReceiverCase:
     max_body_bytes: int = 1_000_000
     more: Callable[[Any, bytes], Mapping[str, Request]] = field(default=lambda _harness, _body: {})
     takes_any_body: bool = False  # what is signed is a message, whatever it is
+    covers_body: bool = True  # else the proof says who sends, and not what
 
     def build(self, harness: Any, text: str = MARK) -> Request:
         return self.sign(harness, self.encode(self.document(harness, text)), self.secrets[0])
@@ -105,6 +106,8 @@ def _forge_signatures(case: ReceiverCase, harness: Any) -> Iterator[tuple[str, R
     body = good[1]
     yield "another secret", case.sign(harness, body, "another-secret-of-16")
     yield "an empty secret", case.sign(harness, body, "")
+    if not case.covers_body:
+        return
     path, _, headers = good
     yield "another body", (path, case.encode(case.document(harness, f"{MARK} changed")), headers)
     yield "a longer body", (path, body + b" ", headers)
@@ -153,7 +156,10 @@ def _find(document: Any, path: str) -> tuple[Any, Any]:
 
 
 def read_signature(case: ReceiverCase, request: Request) -> str:
-    path, _, headers = request
+    path, body, headers = request
+    if case.signature.startswith("."):
+        parent, key = _find(json.loads(body), case.signature[1:])
+        return str(parent[key])
     if not case.signature.startswith("?"):
         return dict(headers)[case.signature]
     fields = dict(one.partition("=")[::2] for one in path.partition("?")[2].split("&"))
@@ -163,6 +169,11 @@ def read_signature(case: ReceiverCase, request: Request) -> str:
 def with_signature(case: ReceiverCase, request: Request, value: str | None) -> Request:
     """The same request with another signature, or with none."""
     path, body, headers = request
+    if case.signature.startswith("."):
+        document = json.loads(body)
+        parent, key = _find(document, case.signature[1:])
+        parent[key] = value
+        return path, json.dumps(document).encode(), headers
     if not case.signature.startswith("?"):
         others = {name: one for name, one in headers.items() if name != case.signature}
         return path, body, others if value is None else {**others, case.signature: value}

@@ -14,13 +14,13 @@ import httpx2
 import pytest
 
 from sojourn.core.settings import Secret
+from sojourn.platforms.answer_delivery import sign as sign_webhook
 from sojourn.platforms.replay_memory import KIND as REPLAY_KIND
 from sojourn.platforms.reply_tickets import KIND as TICKET_KIND
-from sojourn.platforms.webhook.adapter import sign as sign_webhook
 from sojourn.testing.platform_harness import InboundListener
 from sojourn.testing.platform_steps import listening
-from tests.security.hostile_requests import MARK, HostileInput, ReceiverCase, list_inputs
-from tests.servers import sms, webhook, whatsapp
+from tests.security.hostile_requests import MARK, HostileInput, ReceiverCase, list_inputs, with_signature
+from tests.servers import microsoft, msgraph_webhook, sms, webhook, whatsapp
 from tests.servers.request_sender import Request
 
 _MIN_INPUTS = 30
@@ -94,6 +94,25 @@ CASES = [
         secrets=(sms.TOKEN,),
         vital=("MessageSid", "From", "To", "AccountSid"),
     ),
+    ReceiverCase(
+        name="msgraph_webhook",
+        rig=msgraph_webhook.msgraph_rig,
+        signature=".value.0.clientState",
+        document=lambda harness, text: harness.server.build_message(text),
+        sign=msgraph_webhook.sign_request,
+        secrets=(msgraph_webhook.STATE, microsoft.CLIENT_SECRET, msgraph_webhook.ANSWER_SECRET),
+        vital=(
+            "value",
+            "value.0",
+            "value.0.subscriptionId",
+            "value.0.changeType",
+            "validationTokens",
+            "validationTokens.0",
+            *(f"value.0.encryptedContent.{one}" for one in ("data", "dataKey", "dataSignature")),
+        ),
+        max_body_bytes=4 * 1024 * 1024,
+        covers_body=False,
+    ),
 ]
 
 
@@ -161,7 +180,7 @@ async def test_who_is_refused_learns_nothing_about_what_exists(case):
     async with case.rig() as harness:
         adapter = harness.connect()
         async with listening(harness, adapter):
-            path, body, _ = case.build(harness)
+            path, body, _ = with_signature(case, case.build(harness), None)
             answers = [
                 await harness.http.post(one, content=body) for one in (path.partition("?")[0], "/nobody", "/nobody/x")
             ]

@@ -13,9 +13,10 @@ import pytest
 
 from sojourn.core.sessions import OWNER
 from sojourn.gateway.host import Gateway
+from sojourn.platforms.answer_delivery import sign
 from sojourn.platforms.webhook import WebhookSettings
 from sojourn.platforms.webhook import adapter as webhook_module
-from sojourn.platforms.webhook.adapter import Webhook, sign
+from sojourn.platforms.webhook.adapter import Webhook
 from sojourn.testing.hermes_process import free_port
 from sojourn.testing.platform_steps import listening
 from tests.integration.gateway.worlds import World, world

@@ -14,8 +14,9 @@ from starlette.routing import Route
 from sojourn.core.errors import Refusal
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
+from sojourn.platforms.answer_delivery import sign
 from sojourn.platforms.webhook import WebhookSettings
-from sojourn.platforms.webhook.adapter import Webhook, is_signature_valid, sign
+from sojourn.platforms.webhook.adapter import Webhook, is_signature_valid
 from sojourn.ports.platform import File, PlatformAdapter
 from sojourn.testing.hermes_process import free_port
 from sojourn.testing.platform_harness import PostedMessage

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from email.message import EmailMessage
 from email.utils import format_datetime, formataddr, localtime, make_msgid
 
-from html_to_markdown import ConversionError, ConversionOptions, PreprocessingOptions, convert
 from imap_tools import MailMessage
 
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.email import EmailSettings
 from sojourn.platforms.email.sender_proof import parse_from
+from sojourn.platforms.html_text import html_to_text
 from sojourn.platforms.markdown import render_html
 from sojourn.ports.platform import File, Inbound
 
@@ -129,7 +129,6 @@ _QUOTE_START = re.compile(
     r"^(-{2,} ?(original|forwarded|ursprüngliche|weitergeleitete) .*|_{10,}|-- ?)$", re.IGNORECASE
 )
 _REPLY_PREFIX = re.compile(r"^(\s*(re|aw|sv|antw|fwd?|wg)\s*:\s*)+", re.IGNORECASE)
-_MAX_TAG_DEPTH = 200  # deeper tags are dropped: the converter is recursive
 
 
 def strip_quotes(text: str) -> str:
@@ -150,19 +149,3 @@ def strip_quotes(text: str) -> str:
 def strip_reply_prefix(subject: str) -> str:
     """Strips Re: and similar prefixes."""
     return " ".join(_REPLY_PREFIX.sub("", subject).split())
-
-
-def html_to_text(html: str) -> str:
-    """Converts an HTML mail to Markdown, without quoted mails."""
-    options = ConversionOptions(
-        exclude_selectors=["blockquote", ".gmail_quote"],
-        extract_metadata=False,
-        max_depth=_MAX_TAG_DEPTH,
-        preprocessing=PreprocessingOptions(enabled=False),
-        skip_images=True,
-    )
-    try:
-        text = convert(html, options).content or ""
-    except ConversionError:
-        return html
-    return "\n".join(line.rstrip() for line in text.split("\n")).strip()

@@ -11,14 +11,14 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-import uuid
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from typing import Any
 
-from sojourn.core.errors import BadInput, SendRefused
+from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
 from sojourn.core.settings import Secret
+from sojourn.platforms.answer_delivery import AnswerDelivery
 from sojourn.platforms.http_receiver import (
     Delivery,
     HttpReceiver,
@@ -30,7 +30,6 @@ from sojourn.platforms.http_receiver import (
     parse_request_json,
 )
 from sojourn.platforms.refusals import check_length
-from sojourn.platforms.rest_client import RestClient
 from sojourn.platforms.webhook import WebhookRoute, WebhookSettings
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import Inbound, PlatformInfo, Sent
@@ -57,11 +56,9 @@ class Webhook:
             read_request=self._read_request,
             timeout_seconds=_STORE_TIMEOUT_SECONDS,
         )
-        self._clients = {
-            name: RestClient(f'The receiver of "{name}"', route.deliver, key=f"the secret of the route {name}")
-            for name, route in self._routes.items()
-            if route.deliver
-        }
+        self._answers = AnswerDelivery("[plugins.webhook.routes.{}]")
+        for name, route in self._routes.items():
+            self._answers.add(name, route.deliver, route.secret)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with aclosing(self._receiver.receive()) as messages:
@@ -83,19 +80,7 @@ class Webhook:
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         check_length(text, self.info)
-        route = self._routes.get(place.chat)
-        if route is None or not route.deliver:
-            raise SendRefused(
-                f'The route "{place.chat}" has no address to deliver answers to.',
-                kind="not_found" if route is None else "forbidden",
-                hint=f"Set `deliver` under [plugins.webhook.routes.{place.chat}].",
-            )
-        id = uuid.uuid4().hex
-        message = {"id": id, "route": route.name, "text": text, "format": "plain" if plain else "markdown"}
-        body = json.dumps(message | {"reply_to": reply_to}, ensure_ascii=False).encode()
-        headers = {"Content-Type": "application/json", **sign(route.secret, body, time.time())}
-        await self._clients[route.name].request("POST", route.deliver, content=body, headers=headers)
-        return Sent(place=place, id=id)
+        return await self._answers.post(place, text, plain=plain, reply_to=reply_to)
 
     def home(self, chat: str) -> Place:
         if chat not in self._routes:
@@ -103,8 +88,7 @@ class Webhook:
         return place_from_route(chat)
 
     async def close(self) -> None:
-        for client in self._clients.values():
-            await client.close()
+        await self._answers.close()
 
 
 def place_from_route(route: str) -> Place:
@@ -140,14 +124,6 @@ def _to_inbound(route: WebhookRoute, request: IncomingRequest) -> Inbound:
 
 
 _MAX_AGE_SECONDS = 300.0  # of a signature of ours
-
-
-def sign(secret: Secret, body: bytes, now: float) -> dict[str, str]:
-    stamp = str(int(now))
-    return {
-        "X-Sojourn-Timestamp": stamp,
-        "X-Sojourn-Signature": compute_hub_signature(secret, stamp.encode() + b"." + body),
-    }
 
 
 def _is_signed(route: WebhookRoute, headers: Mapping[str, str], body: bytes) -> bool:

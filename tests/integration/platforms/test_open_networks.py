@@ -35,6 +35,14 @@ NEEDED = {
     "qqbot": {"app_id": "1", "client_secret": "x"},
     "weixin": {"token": "x"},
     "yuanbao": {"app_key": "1", "app_secret": "x"},
+    "msgraph_webhook": {
+        "tenant": "t",
+        "client_id": "c",
+        "client_secret": "x",
+        "client_state": "a-state-of-some-length",
+        "public_url": "https://bot.example.org/msgraph_webhook",
+        "resource": "me/events",
+    },
 }
 HOMES = {
     "matrix": "!garden:example.org",
@@ -51,6 +59,7 @@ HOMES = {
     "qqbot": "group:GARDEN",
     "weixin": "ann@im.wechat",
     "yuanbao": "group:G1",
+    "msgraph_webhook": "main",
 }
 
 

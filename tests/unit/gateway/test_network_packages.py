@@ -14,12 +14,19 @@ DECLARED = [
     "sojourn[matrix]; extra == 'matrix-e2e'",
     "nio[e2e]>=0.26; extra == 'matrix-e2e'",
     'nio>=1; extra == "matrix2"',
+    'jwt>=2; extra == "ms-hook"',
 ]
 
 
 @pytest.mark.parametrize(
     ("extra", "wanted"),
-    [("matrix", ["nio>=0.26"]), ("matrix-e2e", ["nio>=0.26", "nio[e2e]>=0.26"]), ("irc", []), ('matrix" or "', [])],
+    [
+        ("matrix", ["nio>=0.26"]),
+        ("matrix-e2e", ["nio>=0.26", "nio[e2e]>=0.26"]),
+        ("irc", []),
+        ("ms_hook", ["jwt>=2"]),
+        ('matrix" or "', []),
+    ],
 )
 def test_an_extra_names_its_requirements(extra, wanted):
     assert list_requirements(extra, DECLARED) == wanted

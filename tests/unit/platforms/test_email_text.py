@@ -2,7 +2,8 @@
 
 import pytest
 
-from sojourn.platforms.email.mail import html_to_text, strip_quotes, strip_reply_prefix
+from sojourn.platforms.email.mail import strip_quotes, strip_reply_prefix
+from sojourn.platforms.html_text import html_to_text
 
 
 @pytest.mark.parametrize(
