@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from sojourn.runtimes.acp import plugin as acp
     from sojourn.runtimes.echo import plugin as echo
     from sojourn.runtimes.hermes import plugin as hermes_runtime
+    from sojourn.runtimes.models import plugin as models
     from sojourn.runtimes.native import plugin as native
     from sojourn.runtimes.offline import plugin as offline
     from sojourn.stores.postgres import plugin as postgres
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
         hermes,
         echo,
         native,
+        models,
         offline,
         hermes_runtime,
         acp,
@@ -125,6 +127,7 @@ BUILT_INS = (
     BuiltIn(name="hermes", plugin=Lazy("sojourn.importers.hermes:plugin"), offers=("sources",)),
     BuiltIn(name="echo", plugin=Lazy("sojourn.runtimes.echo:plugin"), offers=("runtimes",)),
     BuiltIn(name="native", plugin=Lazy("sojourn.runtimes.native:plugin"), offers=("runtimes",)),
+    BuiltIn(name="models", plugin=Lazy("sojourn.runtimes.models:plugin")),
     BuiltIn(name="offline", plugin=Lazy("sojourn.runtimes.offline:plugin"), offers=("runtimes",)),
     BuiltIn(name="hermes-runtime", plugin=Lazy("sojourn.runtimes.hermes:plugin"), offers=("runtimes",)),
     BuiltIn(name="acp", plugin=Lazy("sojourn.runtimes.acp:plugin"), offers=("runtimes",)),

@@ -11,20 +11,19 @@ import threading
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from sojourn.core.errors import BadConfig
-from sojourn.core.settings import Secret, Settings
-from sojourn.setting_formats import check_format, split_list
+from sojourn.core.settings import Settings
+from sojourn.setting_formats import split_list
+from sojourn.setting_values import parse_path, parse_setting
 from sojourn.settings_table import CHILD_VARIABLES, NEED_RESTART, SETTINGS, SETTINGS_BY_NAME, Setting
 
 logger = logging.getLogger(__name__)
 
 # Variables that move the homes of other agents, whose histories can be imported.
 _HOME_VARIABLES = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME")
-_YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 def load(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> Settings:
@@ -45,7 +44,7 @@ def load(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] 
     origins: dict[str, str] = {}
     for setting in SETTINGS:
         raw, origin, where = _choose_value(setting, given, env, written, file)
-        values[setting.name] = home if setting.name == "home" else _parse_value(setting, raw, where, user_home)
+        values[setting.name] = home if setting.name == "home" else parse_setting(setting, raw, where, user_home)
         origins[setting.name] = origin
     places = {name: env[name] for name in _HOME_VARIABLES if env.get(name)}
     variables = {name: value for name, value in env.items() if name.startswith("SOJOURN_") and value}
@@ -67,7 +66,7 @@ def find_home(flags: Mapping[str, Any] | None = None, environment: Mapping[str, 
     env = os.environ if environment is None else environment
     setting = SETTINGS_BY_NAME["home"]
     raw = (flags or {}).get("home") or env.get(setting.variable) or setting.default
-    return _parse_path(str(raw), _find_user_home(env))
+    return parse_path(str(raw), _find_user_home(env))
 
 
 def _find_user_home(env: Mapping[str, str]) -> Path:
@@ -182,58 +181,3 @@ def _reject_unknown(written: Mapping[str, Any], file: Path) -> None:
         if name not in SETTINGS_BY_NAME or name == "home":
             known = ", ".join(sorted(set(SETTINGS_BY_NAME) - {"home"}))
             raise BadConfig(f"{file}: there is no setting `{name}`.", hint=f"Settings are: {known}.")
-
-
-def _parse_value(setting: Setting, raw: Any, where: str, user_home: Path) -> Any:
-    """The value in its type, or an error that says what was expected."""
-    if setting.kind == "yes/no":
-        word = str(raw).strip().lower()
-        if word in _YES or word in _NO:
-            return word in _YES
-    elif setting.kind == "number":
-        try:
-            number = None if isinstance(raw, (bool, float)) else int(raw)
-        except (TypeError, ValueError):
-            number = None
-        if number is not None and _is_in_range(setting, number):
-            return number
-    elif setting.kind == "decimal":
-        try:
-            amount = None if isinstance(raw, bool) else float(raw)
-        except (TypeError, ValueError):
-            amount = None
-        if amount is not None and isfinite(amount) and _is_in_range(setting, amount):
-            return amount
-    elif setting.kind == "secret" and isinstance(raw, (str, int)):
-        return Secret(raw)
-    elif setting.kind == "path":
-        return _parse_path(str(raw), user_home)
-    elif isinstance(raw, str) and (not setting.choices or raw in setting.choices):
-        check_format(setting.name, raw)
-        return raw
-    raise BadConfig(
-        f"{where} is {raw!r}, which is not {_describe_kind(setting)}.", hint=f"Example: {setting.default!r}."
-    )
-
-
-def _is_in_range(setting: Setting, number: float) -> bool:
-    return setting.limits is None or setting.limits[0] <= number <= setting.limits[1]
-
-
-def _describe_kind(setting: Setting) -> str:
-    if setting.kind == "number":
-        return "a whole number" + _range(setting)
-    if setting.kind == "decimal":
-        return "a number" + _range(setting)
-    if setting.choices:
-        return f"one of {', '.join(setting.choices)}"
-    return {"yes/no": "yes or no", "path": "a path"}.get(setting.kind, "a text")
-
-
-def _range(setting: Setting) -> str:
-    return f" from {setting.limits[0]:g} to {setting.limits[1]:g}" if setting.limits else ""
-
-
-def _parse_path(raw: str, user_home: Path) -> Path:
-    path = user_home / raw[2:] if raw.startswith("~/") else user_home if raw == "~" else Path(raw)
-    return path.absolute()

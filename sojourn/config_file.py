@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -51,22 +51,45 @@ def set_value(document: tomlkit.TOMLDocument, name: str, value: Any) -> None:
         new.trivia.comment_ws, new.trivia.comment = old.trivia.comment_ws, old.trivia.comment
 
 
+def remove_value(document: tomlkit.TOMLDocument, name: str) -> None:
+    """Removes the key `table.key`, if it is there."""
+    *tables, key = name.split(".")
+    table: Any = document
+    for one in tables:
+        table = table.get(one, {})
+    if key in table:
+        table.remove(key)
+
+
 def set_plugin_table(document: tomlkit.TOMLDocument, plugin: str, values: Mapping[str, Any]) -> None:
     """Makes `[plugins.<name>]` hold these keys and no others."""
-    table = _find_table(document, ["plugins", plugin])
+    set_table(document, ["plugins", plugin], values)
+
+
+def remove_plugin_table(document: tomlkit.TOMLDocument, plugin: str) -> None:
+    """Removes `[plugins.<name>]`, if it is there."""
+    remove_table(document, ["plugins", plugin])
+
+
+def set_table(document: tomlkit.TOMLDocument, path: Sequence[str], values: Mapping[str, Any]) -> None:
+    """Makes the table at a path hold these keys and no others."""
+    table = _find_table(document, path)
     for name in [one for one in table if one not in values]:
         table.remove(name)
     for name, value in values.items():
         table[name] = value
 
 
-def remove_plugin_table(document: tomlkit.TOMLDocument, plugin: str) -> None:
-    """Removes `[plugins.<name>]`, if it is there."""
+def remove_table(document: tomlkit.TOMLDocument, path: Sequence[str]) -> None:
+    """Removes the table at a path, if it is there."""
     with suppress(KeyError):
-        document["plugins"].remove(plugin)
+        parent: Any = document
+        for name in path[:-1]:
+            parent = parent[name]
+        parent.remove(path[-1])
 
 
-def _find_table(document: tomlkit.TOMLDocument, path: list[str]) -> Any:
+def _find_table(document: tomlkit.TOMLDocument, path: Sequence[str]) -> Any:
     table: Any = document
     for name in path:
         if name not in table:

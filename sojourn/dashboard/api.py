@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from fastapi import Path as PathParam
 from pydantic import BaseModel, ConfigDict, Field
 
-from sojourn.core.settings import Secret
 from sojourn.dashboard.host import PluginHost
 from sojourn.dashboard.import_job import ImportJobs, ImportState
 from sojourn.dashboard.insights import Insights
 from sojourn.dashboard.plugin_frames import Frames
 from sojourn.dashboard.plugin_state import PageState
+from sojourn.dashboard.setting_routes import add_setting_routes
 from sojourn.ports.app import AppContext, PluginContext
 from sojourn.ports.pages import NEEDS
 from sojourn.sandbox.landlock import landlock_version
-from sojourn.settings_table import SETTINGS
 
 Name = Annotated[str, PathParam(min_length=1, max_length=64)]
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such plugin."}}
 _CHANGED: dict[int | str, dict[str, Any]] = {409: {"description": "It needs something else by now."}}
 _NO_SOURCE: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such history."}}
 _BUSY: dict[int | str, dict[str, Any]] = {409: {"description": "An import runs already."}}
-
-
-class SettingSchema(BaseModel):
-    """A setting as it is in force."""
-
-    name: str
-    value: str | float | bool | None
-    origin: str = Field(description="default, file, environment or flag.")
-    variable: str
-    meaning: str
 
 
 class ImportBody(BaseModel):
@@ -57,20 +45,7 @@ def router(app: AppContext) -> APIRouter:
     api = APIRouter()
     imports, insights = ImportJobs(app), Insights(app)
     add_plugin_routes(api, app)
-
-    @api.get("/settings")
-    async def settings() -> list[SettingSchema]:
-        """Every setting, its value and where it came from. Secrets stay secret."""
-        return [
-            SettingSchema(
-                name=one.name,
-                value=_to_setting_value(app.settings[one.name]),
-                origin=app.settings.origins[one.name],
-                variable=one.variable,
-                meaning=one.meaning,
-            )
-            for one in SETTINGS
-        ]
+    add_setting_routes(api, app)
 
     @api.get("/import")
     async def importing() -> ImportState:
@@ -98,10 +73,6 @@ def router(app: AppContext) -> APIRouter:
         return await insights.tool_results(sessions)
 
     return api
-
-
-def _to_setting_value(value: Any) -> str | float | bool | None:
-    return str(value) if isinstance(value, (Secret, Path)) else value
 
 
 class Need(BaseModel):

@@ -17,6 +17,7 @@ EXTRAS = {
     "sojourn.context.word_vectors",
     "sojourn.http.server",
     "sojourn.runtimes.native.model_client",
+    "sojourn.runtimes.native.model_test",
     "sojourn.runtimes.native.native_turn",
     "sojourn.runtimes.native.provider_anthropic",
     "sojourn.runtimes.native.provider_google",

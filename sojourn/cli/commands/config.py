@@ -12,16 +12,14 @@ from sojourn.cli.context import CommandContext, emit, with_context
 from sojourn.cli.options import JsonGroup
 from sojourn.config_file import FILE_NAME, change_file, set_value
 from sojourn.core.errors import BadInput
-from sojourn.core.settings import Secret, Settings
-from sojourn.ports.plugin import parts_by_name
+from sojourn.core.settings import Settings
 from sojourn.server_file import read_server_file
-from sojourn.setting_formats import parse_policy, split_list
+from sojourn.setting_changes import check_names, to_plain_value
 from sojourn.settings_table import NEED_RESTART, SETTINGS, SETTINGS_BY_NAME, Setting
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from sojourn.ports.app import AppContext
 
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
@@ -63,20 +61,13 @@ def list_settings(settings: Settings) -> list[dict[str, Any]]:
     return [
         {
             "name": one.name,
-            "value": to_json_value(settings[one.name]),
+            "value": to_plain_value(settings[one.name]),
             "origin": settings.origins[one.name],
             "variable": one.variable,
             "meaning": one.meaning,
         }
         for one in SETTINGS
     ]
-
-
-def to_json_value(value: Any) -> Any:
-    """A setting as a JSON value; a secret stays masked, an empty one is an empty string."""
-    if isinstance(value, Secret):
-        return str(value) if value else ""
-    return str(value) if isinstance(value, Path) else value
 
 
 @config.command("path")
@@ -103,37 +94,17 @@ def change(context: CommandContext, key: str, value: str) -> None:
 
     A running server follows at once; for the few settings that it reads only at its start, this says so.
     """
-    _check_names(context.app, key, value)
+    check_names(context.app, key, value)
     file, new = config_file_of(context), _parse_value(SETTINGS_BY_NAME[key], value)
     change_file(
         file.parent, lambda document: set_value(document, key, new), lambda: context.read_settings(context.flags)
     )
     settings = context.read_settings(context.flags)
-    now = {"name": key, "value": to_json_value(settings[key]), "origin": settings.origins[key]}
+    now = {"name": key, "value": to_plain_value(settings[key]), "origin": settings.origins[key]}
     note = "" if now["origin"] == "file" else f" The {now['origin']} overrides it for now."
     if key in NEED_RESTART and read_server_file(settings.home):
         note += " The running server takes it over when it is started again: `sojourn stop`, then `sojourn serve`."
     context.say(f"{key} is {now['value']} in {file}.{note}", now)
-
-
-def _check_names(app: AppContext, key: str, value: str) -> None:
-    """BadInput if a list of tools or networks, or the runtime, has a name that nothing bears: it would do nothing."""
-    if key in ("tools.approval", "tools.guest_tools"):
-        names = parse_policy(value) if key == "tools.approval" else split_list(value)
-        known = [tool.name for tool in app.tools()] if any(names) else []
-        unknown = [one for one in names if one and one not in known and not one.startswith("mcp_")]
-    elif key == "gateway.platforms":
-        known = sorted({name for plugin in app.plugins() for name in parts_by_name(plugin.platforms)})
-        unknown = [one for one in split_list(value) if one not in known]
-    elif key == "agent.runtime":
-        known = list(app.runtime_names())
-        unknown = [one for one in [value.strip()] if one and one not in known]
-    else:
-        return
-    if unknown:
-        raise BadInput(
-            f"{key}: there is no {unknown[0]!r}, so nothing was changed.", hint=f"There are: {', '.join(known)}."
-        )
 
 
 def _parse_value(setting: Setting, value: str) -> str | int | bool:

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import httpx2
 
 from sojourn.core.settings import Settings
-from sojourn.runtimes.models.model_server import get_json, select_chat_models
-from sojourn.runtimes.models.selection import PROVIDERS, ModelChoice
+from sojourn.runtimes.models.model_server import get_json, list_objects, select_chat_models
+from sojourn.runtimes.models.selection import PROVIDERS, ModelChoice, Provider
 
 USUAL_PORTS: tuple[tuple[int, str], ...] = ((11434, "ollama"), (1234, "lmstudio"), (8080, "llamacpp"), (8000, "vllm"))
 _OWNERS = {"llamacpp": "llamacpp", "vllm": "vllm", "library": "ollama", "organization_owner": "lmstudio"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalServer:
+    """A model server on this machine, and its chat models."""
+
+    provider: Provider
+    base_url: str
+    models: tuple[str, ...]
 
 
 async def find_local_model(settings: Settings, ports: Sequence[tuple[int, str]] = USUAL_PORTS) -> ModelChoice | None:
@@ -22,17 +32,24 @@ async def find_local_model(settings: Settings, ports: Sequence[tuple[int, str]] 
     """
     if not settings["model.detect"]:
         return None
+    for found in await find_local_servers(ports):
+        return ModelChoice(provider=found.provider, base_url=found.base_url, name=found.models[0])
+    return None
+
+
+async def find_local_servers(ports: Sequence[tuple[int, str]] = USUAL_PORTS) -> list[LocalServer]:
+    """Every server that answers within a second and has a chat model."""
     async with httpx2.AsyncClient(trust_env=False) as client:  # never through a proxy
         found = await asyncio.gather(*(_ask_port(client, port, provider) for port, provider in ports))
-    return next(filter(None, found), None)
+    return [server for server in found if server is not None]
 
 
-async def _ask_port(client: httpx2.AsyncClient, port: int, usual_provider: str) -> ModelChoice | None:
+async def _ask_port(client: httpx2.AsyncClient, port: int, usual_provider: str) -> LocalServer | None:
     base_url = f"http://127.0.0.1:{port}/v1"
     document = await get_json(client, f"{base_url}/models")
-    entries = [one for one in document.get("data") or [] if isinstance(one, dict) and one.get("id")]
+    entries = [one for one in list_objects(document.get("data")) if one.get("id")]
     names = select_chat_models([str(one["id"]) for one in entries])
     if not names or any(one.get("owned_by") == "sojourn" for one in entries):  # a Sojourn server on that port
         return None
     provider = _OWNERS.get(str(entries[0].get("owned_by")), usual_provider)
-    return ModelChoice(provider=PROVIDERS[provider], base_url=base_url, name=names[0])
+    return LocalServer(provider=PROVIDERS[provider], base_url=base_url, models=names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -17,6 +18,8 @@ _LIST_TIMEOUT = httpx2.Timeout(1.5, connect=1.0)
 _QUICK_TIMEOUT = httpx2.Timeout(1.0, connect=0.4)
 _WINDOW_KEYS = ("max_model_len", "context_length", "context_window", "max_context_length", "loaded_context_length")
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
+_MAX_MODELS, _MAX_NAME_CHARS = 1000, 200  # models of a list, characters of a name
+_LIST_SECONDS = 15.0  # for the whole list, however slowly it comes
 _NOT_FOR_CHAT = ("embed", "rerank", "whisper", "tts-", "bge-", "clip")
 
 
@@ -29,8 +32,9 @@ async def list_chat_models(client: httpx2.AsyncClient, choice: ModelChoice) -> t
     """Returns the chat models in the provider's order. RuntimeUnreachable, KeyRefused, RuntimeFailed."""
     url, headers = _list_request(choice)
     try:
-        answer = await client.get(url, headers=headers, timeout=_LIST_TIMEOUT)
-    except httpx2.HTTPError as error:
+        async with asyncio.timeout(_LIST_SECONDS):
+            answer = await client.get(url, headers=headers, timeout=_LIST_TIMEOUT)
+    except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError) as error:
         raise RuntimeUnreachable(
             f"Nothing answers at {choice.origin} ({choice.provider.label}).",
             hint="Start it, or check model.base_url." if choice.is_local else "Check the network and model.base_url.",
@@ -61,9 +65,15 @@ def _list_request(choice: ModelChoice) -> tuple[str, dict[str, str]]:
 
 
 def _parse_names(document: Any) -> list[str]:
-    entries = document.get("data") or document.get("models") or [] if isinstance(document, dict) else document
-    names = (one.get("id") or one.get("name") for one in entries if isinstance(one, dict))
-    return [str(name).removeprefix("models/") for name in names if name]
+    entries = document.get("data") or document.get("models") if isinstance(document, dict) else document
+    found = (one.get("id") or one.get("name") for one in list_objects(entries))
+    names = (str(name).removeprefix("models/") for name in found if name)
+    return [name for name in names if len(name) <= _MAX_NAME_CHARS][:_MAX_MODELS]
+
+
+def list_objects(entries: Any) -> list[dict[str, Any]]:
+    """The objects of a list that a server sent; none if it is no list."""
+    return [one for one in entries if isinstance(one, dict)] if isinstance(entries, list) else []
 
 
 async def get_json(
@@ -92,8 +102,8 @@ async def probe_context_window(client: httpx2.AsyncClient, choice: ModelChoice) 
     if choice.is_local and (window := await _probe_llamacpp(client, choice)):
         return window
     url, headers = _list_request(choice)
-    for entry in (await get_json(client, url, headers=headers)).get("data") or []:
-        if isinstance(entry, dict) and entry.get("id") == choice.name:
+    for entry in list_objects((await get_json(client, url, headers=headers)).get("data")):
+        if entry.get("id") == choice.name:
             return next(_window_fields(entry), None)
     return None
 
@@ -106,15 +116,16 @@ async def _probe_llamacpp(client: httpx2.AsyncClient, choice: ModelChoice) -> in
 
 async def _probe_ollama(client: httpx2.AsyncClient, choice: ModelChoice) -> int:
     """Returns the window that Ollama runs the model with, not the model's maximum: Ollama drops the rest silently."""
-    for entry in (await get_json(client, f"{choice.origin}/api/ps")).get("models") or []:
-        if isinstance(entry, dict) and choice.name in (entry.get("name"), entry.get("model")):
+    for entry in list_objects((await get_json(client, f"{choice.origin}/api/ps")).get("models")):
+        if choice.name in (entry.get("name"), entry.get("model")):
             for window in _window_fields(entry):
                 return window
     details = await get_json(client, f"{choice.origin}/api/show", send={"model": choice.name})
     if configured := _NUM_CTX.search(str(details.get("parameters") or "")):
         return int(configured[1])
-    info = details.get("model_info") or {}
-    largest = [value for key, value in info.items() if key.endswith(".context_length") and isinstance(value, int)]
+    info = details.get("model_info")
+    known = info.items() if isinstance(info, dict) else ()
+    largest = [value for key, value in known if key.endswith(".context_length") and isinstance(value, int)]
     return min([OLLAMA_DEFAULT_TOKENS, *largest])
 
 

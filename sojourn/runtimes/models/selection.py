@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 from urllib.parse import urlsplit
 
 from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Secret, Settings
+from sojourn.runtimes.models import PLUGIN
 
 Protocol = Literal["openai", "anthropic", "google"]
 
@@ -69,10 +71,32 @@ class ModelChoice:
         return f"{self.name or 'a model'} ({self.provider.label}{where})"
 
 
+def find_saved(settings: Settings, provider: str) -> tuple[Secret, str]:
+    """The key and the address that were saved for a provider; both may be empty."""
+    providers = settings.plugins.get(PLUGIN, {}).get("providers", {})
+    table = providers.get(provider, {}) if isinstance(providers, Mapping) else {}
+    table = table if isinstance(table, Mapping) else {}
+    return Secret(str(table.get("api_key", ""))), str(table.get("base_url", "")).strip()
+
+
+def has_saved(settings: Settings, provider: str) -> bool:
+    """Whether a key or an address was saved for a provider."""
+    key, base_url = find_saved(settings, provider)
+    return bool(key.reveal() or base_url)
+
+
+def choice_of_provider(settings: Settings, provider: str, name: str = "") -> ModelChoice:
+    """A model of a provider with the key and the address that were saved for it. BadConfig."""
+    key, base_url = find_saved(settings, provider)
+    return _make_choice(provider, base_url, name, key, f"Save its key under [plugins.{PLUGIN}.providers.{provider}].")
+
+
 def choice_from_settings(settings: Settings) -> ModelChoice | None:
     """Returns the configured model; None when neither a provider nor an address is set. BadConfig."""
     provider_name, base_url = str(settings["model.provider"]).strip().lower(), str(settings["model.base_url"]).strip()
     name, key = str(settings["model.name"]).strip(), settings["model.api_key"]
+    if provider_name and not base_url and not key.reveal():  # a saved key goes only to the address saved with it
+        key, base_url = find_saved(settings, provider_name)
     if not provider_name and not base_url:
         if key.reveal():
             raise BadConfig(
@@ -80,17 +104,21 @@ def choice_from_settings(settings: Settings) -> ModelChoice | None:
                 hint=f"Set model.provider ({', '.join(PROVIDERS)}) or model.base_url.",
             )
         return None
-    provider = _find_provider(provider_name, base_url)
-    _check_address(base_url or provider.base_url)
+    return _make_choice(
+        provider_name, base_url, name, key, "Set SOJOURN_MODEL_API_KEY, or `sojourn config set model.api_key …`."
+    )
+
+
+def _make_choice(provider_name: str, base_url: str, name: str, key: Secret, hint: str) -> ModelChoice:
+    provider = find_provider(provider_name, base_url)
+    check_address(base_url or provider.base_url)
     if not key.reveal() and not provider.keyless and not base_url:
-        raise BadConfig(
-            f"{provider.label} needs a key, and model.api_key is empty.",
-            hint="Set SOJOURN_MODEL_API_KEY, or `sojourn config set model.api_key …`.",
-        )
+        raise BadConfig(f"{provider.label} needs a key, and none is set.", hint=hint)
     return ModelChoice(provider=provider, base_url=(base_url or provider.base_url).rstrip("/"), name=name, key=key)
 
 
-def _find_provider(named: str, base_url: str) -> Provider:
+def find_provider(named: str, base_url: str) -> Provider:
+    """A known provider, or any other one by its address. BadConfig."""
     if named in PROVIDERS:
         return PROVIDERS[named]
     if base_url:
@@ -102,20 +130,29 @@ def _find_provider(named: str, base_url: str) -> Provider:
     )
 
 
-def _check_address(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+def check_address(url: str) -> None:
+    """BadConfig unless it is the address of a web server, without a password in it."""
+    try:
+        parts = urlsplit(url)
+        is_address = bool(parts.hostname) and (parts.port is None or parts.port > 0) and not parts.username
+    except ValueError:
+        is_address = False
+    if not is_address or parts.scheme not in ("http", "https"):
         raise BadConfig(f'model.base_url is "{url}", which is not an address.', hint="http://127.0.0.1:8080/v1, say.")
 
 
-def choice_for_request(choice: ModelChoice | None, requested: str) -> ModelChoice | None:
+def choice_for_request(
+    choice: ModelChoice | None, requested: str, settings: Settings | None = None
+) -> ModelChoice | None:
     """Applies what a request names to the configured choice.
 
-    requested: a model's name, or `provider:name` for a provider that needs no API key; "" changes nothing.
+    requested: a model's name, or `provider:name` for a provider that needs no key or has one saved; "" changes nothing.
     """
     before, colon, rest = requested.partition(":")
     if colon and rest and before.lower() in PROVIDERS and (choice is None or choice.provider.name != before.lower()):
         provider = PROVIDERS[before.lower()]
+        if settings is not None and has_saved(settings, provider.name):
+            return choice_of_provider(settings, provider.name, rest)
         if not provider.keyless:
             raise BadConfig(
                 f"{requested} needs a key of {provider.label}; the one that is set belongs to "

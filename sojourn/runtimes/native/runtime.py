@@ -67,7 +67,7 @@ class NativeRuntimeAdapter:
     async def _choose(self, requested: str = "") -> ModelChoice:
         """Returns the model that the request names, that the settings name, or that a server on this machine has."""
         choice = choice_from_settings(self._settings) or await self._detect()
-        choice = choice_for_request(choice, requested)
+        choice = choice_for_request(choice, requested, self._settings)
         if choice is None:
             raise BadConfig("No model is set up, and none was found on this machine.", hint=SETUP_HINT)
         if not choice.name:

@@ -221,7 +221,7 @@ export interface HistorySchema {
   problem: string;
 }
 
-/** A page of what was found, most recently kept first. */
+/** A page of what was found, in the `order` asked for. */
 export interface HitPage {
   hits: Array<HitSchema>;
   next?: number | null;
@@ -232,6 +232,7 @@ export interface HitSchema {
   session: string;
   message: string | null;
   seq: number;
+  score: number;
   role: string;
   timestamp: string | null;
   title: string | null;
