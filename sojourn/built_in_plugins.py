@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sojourn.importers.hermes import plugin as hermes
     from sojourn.importers.opencode import plugin as opencode
     from sojourn.platforms.api_server import plugin as api_server
+    from sojourn.platforms.bluebubbles import plugin as bluebubbles
     from sojourn.platforms.dingtalk import plugin as dingtalk
     from sojourn.platforms.discord import plugin as discord
     from sojourn.platforms.email import plugin as email_
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
         webhook,
         whatsapp,
         sms,
+        bluebubbles,
         mattermost,
         homeassistant,
         xmpp,
@@ -182,6 +184,12 @@ BUILT_INS = (
     BuiltIn(name="xmpp", plugin=Lazy("sojourn.platforms.xmpp:plugin"), offers=("platforms",), extra="xmpp"),
     BuiltIn(name="whatsapp", plugin=Lazy("sojourn.platforms.whatsapp:plugin"), offers=("platforms",), extra="whatsapp"),
     BuiltIn(name="sms", plugin=Lazy("sojourn.platforms.sms:plugin"), offers=("platforms",), extra="sms"),
+    BuiltIn(
+        name="bluebubbles",
+        plugin=Lazy("sojourn.platforms.bluebubbles:plugin"),
+        offers=("platforms",),
+        extra="bluebubbles",
+    ),
     BuiltIn(name="signal", plugin=Lazy("sojourn.platforms.signal:plugin"), offers=("platforms",), extra="signal"),
     BuiltIn(name="dingtalk", plugin=Lazy("sojourn.platforms.dingtalk:plugin"), offers=("platforms",), extra="dingtalk"),
     BuiltIn(name="feishu", plugin=Lazy("sojourn.platforms.feishu:plugin"), offers=("platforms",), extra="feishu"),

@@ -10,7 +10,7 @@ from sojourn.ports.platform import has_lasting_buttons
 from sojourn.ports.plugin import parts_by_name
 
 PAGE = Path(__file__).parents[2] / "docs" / "user-guide" / "networks.md"
-DEPEND_ON_SETTINGS = {"dingtalk", "qqbot"}  # what these can do
+DEPEND_ON_SETTINGS = {"bluebubbles", "dingtalk", "qqbot"}  # what these can do
 ABILITIES = ("create_handoff_thread", "edit", "ask", "typing", "react", "send_file")
 UNITS = {"characters": "characters", "bytes": "bytes", "utf16": "UTF-16 units"}
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from tests.servers.request_sender import Request
 
@@ -18,7 +19,8 @@ Document = dict[str, Any]
 class ReceiverCase:
     """One network.
 
-    signature: what proves who sends: a header, `?` and a field of the query, or `.` and a path in the document
+    signature: what proves who sends: a header, `?` and a field of the query, `/` for the end of the path, or `.` and a
+        path in the document
     document: an ordinary message of a person, with this text; a new one each time
     encode: the body of a document
     sign: a request as the network makes it, for any bytes and any secret
@@ -57,7 +59,7 @@ def list_inputs(case: ReceiverCase, harness: Any) -> Iterator[HostileInput]:
         yield HostileInput(name, "POST", request)
     for name, method, request in _bend_requests(case, harness):
         yield HostileInput(name, method, request)
-    if not case.takes_any_body:
+    if not case.takes_any_body or not case.covers_body:
         for name, body in BODIES.items():
             yield HostileInput(f"body: {name}", "POST", case.sign(harness, body, case.secrets[0]))
     for name, document in _mutate_documents(case, harness):
@@ -96,7 +98,7 @@ def _forge_signatures(case: ReceiverCase, harness: Any) -> Iterator[tuple[str, R
         "a longer signature": f"{value}0",
         "a changed signature": value[:-2] + last + value[-1:],
         "a turned signature": value[::-1],
-        "another case": value.swapcase() if value.swapcase() != value else f"{value}x",
+        "another case": value.swapcase(),
         "zeros": "0" * 64,
         "a long signature": "a" * 10_000,
         "letters beyond ASCII": "sïgnature",
@@ -160,6 +162,8 @@ def read_signature(case: ReceiverCase, request: Request) -> str:
     if case.signature.startswith("."):
         parent, key = _find(json.loads(body), case.signature[1:])
         return str(parent[key])
+    if case.signature == "/":
+        return path.rpartition("/")[2]
     if not case.signature.startswith("?"):
         return dict(headers)[case.signature]
     fields = dict(one.partition("=")[::2] for one in path.partition("?")[2].split("&"))
@@ -174,6 +178,9 @@ def with_signature(case: ReceiverCase, request: Request, value: str | None) -> R
         parent, key = _find(document, case.signature[1:])
         parent[key] = value
         return path, json.dumps(document).encode(), headers
+    if case.signature == "/":
+        where = path.rpartition("/")[0]
+        return where if value is None else f"{where}/{quote(value)}", body, headers
     if not case.signature.startswith("?"):
         others = {name: one for name, one in headers.items() if name != case.signature}
         return path, body, others if value is None else {**others, case.signature: value}
