@@ -1,4 +1,7 @@
-"""`make bench`: every measurement, or those named: `make bench ARGS="store watch"`."""
+"""`make bench`: every measurement, or those named: `make bench ARGS="store watch"`.
+
+Some measure public data that is given by path: `make bench ARGS="locomo --data FOLDER"`.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +30,19 @@ ALL = (
 )
 
 
+WITH_DATA = ("locomo", "toole")  # only if named, with their data
+
+
 def main() -> int:
-    asked = sys.argv[1:] or [name for name in ALL if (HERE / f"{name}.py").exists()]
-    unknown = [name for name in asked if name not in ALL]
+    options = next((sys.argv[at:] for at, word in enumerate(sys.argv) if word.startswith("--")), [])
+    asked = sys.argv[1 : len(sys.argv) - len(options)] or [name for name in ALL if (HERE / f"{name}.py").exists()]
+    unknown = [name for name in asked if name not in (*ALL, *WITH_DATA)]
     if unknown:
-        print(f"there is no measurement {', '.join(unknown)}; there are {', '.join(ALL)}", file=sys.stderr)
+        names = ", ".join((*ALL, *WITH_DATA))
+        print(f"there is no measurement {', '.join(unknown)}; there are {names}", file=sys.stderr)
         return 2
-    return max(subprocess.run([sys.executable, "-m", f"bench.{name}"], cwd=HERE.parent).returncode for name in asked)
+    commands = ([sys.executable, "-m", f"bench.{name}", *options] for name in asked)
+    return max(subprocess.run(command, cwd=HERE.parent).returncode for command in commands)
 
 
 if __name__ == "__main__":

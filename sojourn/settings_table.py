@@ -87,6 +87,12 @@ dashboard.plugin_memory_mb | number | 1024 | 128..1048576
     How much memory such a program may take, in MB.
 memory.recall | yes/no | yes
     Look into past sessions for what a request is about.
+memory.embedder | text | packaged | packaged, server, none
+    What compares meanings for recall and skills: packaged word vectors, if installed; a server; or nothing.
+memory.embedder_url | text
+    The address of an OpenAI-compatible server with embeddings, up to and including /v1, for `server`.
+memory.embedder_model | text
+    The model that it shall use.
 memory.notes | text
     A folder of Markdown notes to know about. Empty: `notes` in the home.
 memory.summary_tokens | number | 6000 | 500..1000000

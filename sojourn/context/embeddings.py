@@ -1,4 +1,4 @@
-"""Embeddings: similarity of texts by word vectors, where they are installed.
+"""Embeddings: similarity of texts by word vectors, where they are installed, or by an embedding server.
 
 The vectors come with an optional package (`pip install 'sojourn[local-model]'`) and take tenths of a second to load,
 so they are loaded by dotted name on first use, in a thread.
@@ -19,10 +19,13 @@ from sojourn.ports.app import PluginContext
 logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
+    from sojourn.context.embedding_server import EmbeddingServer
     from sojourn.context.word_vectors import WordVectors
 
 LOAD_WAIT_SECONDS = 0.15  # what a turn waits for word vectors that are being loaded
 WORD_VECTORS: Lazy[type[WordVectors]] = Lazy("sojourn.context.word_vectors:WordVectors")  # its library is an extra
+
+EMBEDDING_SERVER: Lazy[type[EmbeddingServer]] = Lazy("sojourn.context.embedding_server:EmbeddingServer")
 
 
 class Embedder(Protocol):
@@ -60,7 +63,11 @@ class Embedders:
             await asyncio.to_thread(self._thread.join)
 
     def _load(self) -> None:
+        chosen = self._app.settings["memory.embedder"]
         try:
-            self._loaded = self._app.load(WORD_VECTORS)(self._app)
+            if chosen == "packaged":
+                self._loaded = self._app.load(WORD_VECTORS)(self._app)
+            elif chosen == "server":
+                self._loaded = self._app.load(EMBEDDING_SERVER)(self._app)
         except SojournError as error:  # not installed, or a damaged file: BM25 alone ranks
             logger.info("word vectors are not used: %s", error)

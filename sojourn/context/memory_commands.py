@@ -11,11 +11,14 @@ import click
 
 from sojourn.context.context_log import TurnContext, read_context_log
 from sojourn.context.facts import FactRecords
+from sojourn.context.recall import Memory, choose_memories, encode_memories, to_memory
+from sojourn.context.recall_rank import MAX_RANKED, rank_memories
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER
-from sojourn.ports.app import HasStore
+from sojourn.ports.app import HasStore, PluginContext
 from sojourn.ports.cli import CliContext
 from sojourn.ports.libraries import Fact
+from sojourn.text.rank import RankedQuery
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 
@@ -80,6 +83,37 @@ def search(given: CliContext, text: tuple[str, ...], as_json: bool) -> None:
     """Find facts that share words with a text."""
     facts: list[Fact] = given.run(lambda app: FactRecords(app).list_facts(text=" ".join(text)))
     _print_facts(facts, as_json or given.json, "No fact has these words.")
+
+
+@memory.command()
+@click.argument("text", nargs=-1, required=True)
+@click.option("--budget", type=click.IntRange(min=1), default=2000, show_default=True, help="At most so many tokens.")
+@click.option("--limit", type=click.IntRange(min=1), help="Instead: so many ranked messages, fitting or not.")
+@as_json
+@click.pass_obj
+def recall(given: CliContext, text: tuple[str, ...], budget: int, limit: int | None, as_json: bool) -> None:
+    """What a runtime would be told of past sessions about a request, best first."""
+    said = " ".join(text)
+
+    async def rank(app: PluginContext) -> list[Memory]:
+        hits = await rank_memories(app, said, limit=limit or MAX_RANKED, wait=True)
+        if limit is None:
+            return choose_memories(said, hits, budget)
+        query = RankedQuery(said, is_question=True)
+        return [to_memory(query, hit) for hit in hits]
+
+    found: list[Memory] = given.run(rank)
+    if as_json or given.json:
+        click.echo(json.dumps(encode_memories(found), ensure_ascii=False, indent=1))
+        return
+    if not found:
+        click.echo("Nothing that was said fits well enough.")
+    for one in found:
+        click.secho(
+            f"{one.hit.title or one.hit.session}, {one.hit.session}:{one.hit.seq} ({one.hit.score:.2f})", bold=True
+        )
+        click.echo(f"  {one.hit.role}: {one.text}")
+        click.secho(f"  {one.reason}", dim=True)
 
 
 @memory.command()

@@ -66,9 +66,14 @@ class Candidate:
 
 
 class RankedQuery:
-    """A request parsed for ranking. Words are wished for; quoted phrases and beginnings are demanded."""
+    """A request parsed for ranking. Words are wished for; quoted phrases and beginnings are demanded.
 
-    def __init__(self, text: str) -> None:
+    A question demands nothing: what it quotes need not be there word for word.
+    """
+
+    def __init__(self, text: str, *, is_question: bool = False) -> None:
+        if is_question or text.rstrip().endswith(("?", "？")):
+            text = text.replace('"', " ").replace("*", " ")
         required: list[Clause] = []
         terms: dict[str, None] = {}
         for clause, is_required in parse_clauses(text):

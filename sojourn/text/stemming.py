@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import lru_cache
 
 import Stemmer
 
+from sojourn.text.stop_words import STOP_CHARACTERS, STOP_WORDS
 from sojourn.text.writing_systems import is_unspaced
 
-_STOP_CHARACTERS = frozenset("的了吗呢吧啊我你他她它们是在有和与就都也很把被给让想要帮请这那一不")
 _MIN_STEM_CHARS = 3
 _LATIN, _CYRILLIC = Stemmer.Stemmer("english", 0), Stemmer.Stemmer("russian", 0)
 
@@ -27,14 +26,8 @@ def stem(term: str) -> str:
 @lru_cache(maxsize=65536)
 def is_stop_word(term: str) -> bool:
     """True for a word that carries no meaning of its own."""
-    if term in _load_stop_words():
+    if term in STOP_WORDS:
         return True
     if is_unspaced(term[0]):
-        return all(sign in _STOP_CHARACTERS for sign in term)
+        return all(sign in STOP_CHARACTERS for sign in term)
     return len(term) == 1 and not term.isdigit()
-
-
-@cache
-def _load_stop_words() -> frozenset[str]:
-    text = Path(__file__).with_name("stop_words.txt").read_text("utf-8")
-    return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())

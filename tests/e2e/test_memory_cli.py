@@ -1,10 +1,14 @@
 """`sojourn memory` and `sojourn skills` as a person and a script start them."""
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+from sojourn.core.messages import assistant, user
+from sojourn.stores.sqlite.store import SqliteStore
 
 SOJOURN = str(Path(sys.executable).with_name("sojourn"))
 SKILL = "---\nname: bread\ndescription: Bake bread with sourdough.\n---\nFeed the starter.\n"
@@ -44,6 +48,32 @@ def test_a_fact_nobody_knows_is_an_error_with_a_next_step():
 def test_a_secret_is_blacked_out_before_it_is_remembered():
     sojourn("memory", "add", "my key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD")
     assert "abcdefghijklmnop" not in sojourn("memory").stdout
+
+
+async def keep_talk(home: Path) -> None:
+    store = SqliteStore(home / "state.db")
+    for title, lines in (("Cache", ("Shall we keep redis?", "No, it ate memory. We drop redis.")), ("Tea", ("Milk?",))):
+        session = await store.create(title=title)
+        lease = await store.lease(session.id, holder="test", surface="cli")
+        await store.append(lease, [user(lines[0]), *map(assistant, lines[1:])])
+        await store.renew(lease, 0)
+    await store.close()
+
+
+def test_recall_shows_what_a_runtime_would_be_told_and_why(home):
+    asyncio.run(keep_talk(home))
+    told = json.loads(sojourn("memory", "recall", "why did we drop redis?", "--budget", "500", "--json").stdout)
+    assert [set(one) for one in told] == [{"session", "seq", "score", "text", "reason"}] * 2
+    assert told[0]["text"] == "No, it ate memory. We drop redis."
+    assert "“redis”" in told[0]["reason"]
+    assert [one["score"] for one in told] == sorted((one["score"] for one in told), reverse=True)
+    ranked = json.loads(sojourn("memory", "recall", "redis", "--limit", "1", "--json").stdout)
+    assert len(ranked) == 1
+    assert json.loads(sojourn("memory", "recall", "run ls -la", "--json").stdout) == []
+    assert sojourn("memory", "recall", "thanks!").stdout == "Nothing that was said fits well enough.\n"
+    assert "Cache, " in sojourn("memory", "recall", "why did we drop redis?").stdout
+    found = json.loads(sojourn("sessions", "search", "why did we drop redis?", "--order", "relevance", "--json").stdout)
+    assert (found[0]["session"], found[0]["seq"], found[0]["score"] > 0) == (told[0]["session"], told[0]["seq"], True)
 
 
 def test_skills_are_listed_shown_and_explained(home):

@@ -14,6 +14,7 @@ DOTTED = re.compile(r"sojourn(\.\w+)+:\w+")
 TABLES = ("__main__.py", "launch.py", "cli/command_table.py", "plugins.py", "built_in_plugins.py")
 # Heavy modules that a package loads on use: SDKs, the shell grammar, the HTML converter, pathspec, libraries of extras.
 EXTRAS = {
+    "sojourn.context.embedding_server",
     "sojourn.context.word_vectors",
     "sojourn.http.server",
     "sojourn.runtimes.native.model_client",

@@ -62,8 +62,8 @@ class _RankedSearch:
 
     def __init__(self, db: Db, query: SearchQuery, index: MessageIndex) -> None:
         self._db, self._query, self._index = db, query, index
-        self._ranked = RankedQuery(query.text)
         self._is_recall = query.recall_in is not None
+        self._ranked = RankedQuery(query.text, is_question=self._is_recall)
         self._is_capped = False
         self._skip = query.before or 0
         self._where = message_conditions(query)

@@ -1,0 +1,77 @@
+"""The ranked messages that a request may be about: by words, by the period it names and, if installed, by vectors."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from sojourn.context.embeddings import LOAD_WAIT_SECONDS, Embedders
+from sojourn.context.time_words import Period, parse_period
+from sojourn.core.errors import BadInput
+from sojourn.core.sessions import OWNER, Principal, SessionId
+from sojourn.ports.app import PluginContext
+from sojourn.ports.store import SearchHit, SearchQuery
+
+MAX_RANKED = 200  # messages
+_NO_SESSION = SessionId("")
+_ROLES = ("user", "assistant")
+_SIMILARITY_WEIGHT = 0.3
+_PERIOD_WEIGHT = 0.15
+_AFTER_SECONDS = 14 * 86_400.0  # what happened in a period is told in it or soon after
+
+
+async def rank_memories(
+    app: PluginContext,
+    said: str,
+    *,
+    principal: Principal = OWNER,
+    session: SessionId = _NO_SESSION,
+    limit: int = MAX_RANKED,
+    wait: bool = False,
+) -> list[SearchHit]:
+    """Returns messages of past sessions, best first, with their whole texts.
+
+    session: the one that asks; of it only summarised messages are found
+    wait: until the word vectors are loaded, instead of doing without
+    """
+    period = parse_period(said, datetime.now().astimezone())
+    query = SearchQuery(
+        text=said, principal=principal, roles=_ROLES, limit=max(limit, MAX_RANKED), order="relevance", recall_in=session
+    )
+    try:
+        hits = await app.store.search(_within(query, period))
+        if not hits and period and period.is_relative:
+            hits = await app.store.search(query)
+    except BadInput:  # no word in it
+        return []
+    near = await asyncio.to_thread(_compare, app, said, [hit.text for hit in hits], wait)
+    scored = [
+        replace(hit, score=round(hit.score + _SIMILARITY_WEIGHT * value + _period_bonus(hit, period), 4))
+        for hit, value in zip(hits, near, strict=True)
+    ]
+    return sorted(scored, key=lambda hit: -hit.score)[:limit]
+
+
+def _within(query: SearchQuery, period: Period | None) -> SearchQuery:
+    if period is None or not period.is_relative:
+        return query
+    return replace(query, since=period.since, until=period.until)
+
+
+def _period_bonus(hit: SearchHit, period: Period | None) -> float:
+    is_in = period is not None and period.since <= hit.timestamp < period.until + _AFTER_SECONDS
+    return _PERIOD_WEIGHT if is_in else 0.0
+
+
+def _compare(app: PluginContext, said: str, texts: Sequence[str], wait: bool) -> list[float]:
+    """Returns the similarity of each text with the request, from 0 to 1. Blocks."""
+    embedder = app.shared(Embedders).word_vectors(None if wait else LOAD_WAIT_SECONDS) if texts else None
+    if embedder is None:
+        return [0.0] * len(texts)
+    return [max(0.0, value) for value in embedder.similarities(said, texts)]
+
+
+def format_day(timestamp: float) -> str:
+    return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%d")

@@ -1,0 +1,64 @@
+"""Meanings are compared by the vectors of an OpenAI-compatible server, where one is named."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from sojourn import config
+from sojourn.context.embedding_server import EmbeddingServer
+from sojourn.core.errors import BadInput
+
+
+class Answers(BaseHTTPRequestHandler):
+    """Embeds a text as the numbers of its vowels; answers in another order than asked."""
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.asked.append(asked)
+        rows = [
+            {"index": n, "embedding": [text.count(vowel) for vowel in "aeiou"]} for n, text in enumerate(asked["input"])
+        ]
+        body = json.dumps({"data": rows[::-1]}).encode() if self.path == "/v1/embeddings" else b"{}"
+        self.send_response(self.server.status)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as made:
+        made.asked, made.status = [], 200
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield made
+        made.shutdown()
+
+
+class Kit:
+    def __init__(self, home, url):
+        self.settings = config.load({"home": str(home), "memory.embedder_url": url, "memory.embedder_model": "m"})
+
+
+def test_texts_are_compared_by_the_vectors_of_the_server(server, tmp_path):
+    embedder = EmbeddingServer(Kit(tmp_path, f"http://127.0.0.1:{server.server_port}/v1/"))
+    near, far = embedder.similarities("banana", ["papaya", "bottom"])
+    assert (round(near, 3), far) == (1.0, 0.0)
+    assert embedder.similarities("banana", ["papaya"]) == [near]
+    assert [asked["model"] for asked in server.asked] == ["m"], "known texts are not sent again"
+
+
+def test_a_server_that_fails_compares_nothing(server, tmp_path):
+    server.status = 500
+    kit = Kit(tmp_path, f"http://127.0.0.1:{server.server_port}/v1")
+    assert EmbeddingServer(kit).similarities("banana", ["papaya"]) == [0.0]
+    assert EmbeddingServer(Kit(tmp_path, "http://127.0.0.1:1/v1")).similarities("a", ["b", "c"]) == [0.0, 0.0]
+
+
+def test_a_server_must_be_named(tmp_path):
+    with pytest.raises(BadInput, match="No embedding server"):
+        EmbeddingServer(Kit(tmp_path, ""))
