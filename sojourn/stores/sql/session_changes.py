@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import count
 from typing import Any
 
 from sojourn.core.errors import Conflict
-from sojourn.core.sessions import MAX_TITLE_CHARS, Session, SessionId, clean_tag, clean_title
-from sojourn.stores.sql.db import Conditions, Db
+from sojourn.core.sessions import Session, SessionId, clean_tag, clean_title
+from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.families import find_family
+from sojourn.stores.sql.free_titles import number_title
 from sojourn.stores.sql.leases import check_idle
 from sojourn.stores.sql.rows import title_terms, to_stored_text
 from sojourn.stores.sql.sessions import check_title_free, get_session
-from sojourn.text.escape import unescape
 
 _CHANGEABLE = ("title", "pinned", "archived", "model", "cwd", "trashed_at")
 
@@ -63,18 +62,5 @@ def set_title(db: Db, session: SessionId, title: str, *, instead_of: str | None 
     found, wanted = get_session(db, session), clean_title(title)
     if found.title != instead_of or wanted is None:
         return None
-    return change_session(db, found, replace(found, title=_find_free_title(db, found, wanted))).title
-
-
-def _find_free_title(db: Db, session: Session, title: str) -> str:
-    """The title, or the title with the lowest free number."""
-    mine = "principal = ? AND id <> ?"
-    wanted = (session.principal, session.id, to_stored_text(title, db.redact))
-    if db.fetch_one(f"SELECT 1 AS found FROM sessions WHERE {mine} AND title = ?", wanted) is None:
-        return title
-    stem, numbered = title[: MAX_TITLE_CHARS - 5], Conditions()
-    numbered.add(mine, session.principal, session.id)
-    numbered.add_prefix(f"title{db.collate}", f"{stem} (")
-    rows = db.fetch_all(f"SELECT title FROM sessions WHERE {numbered}", numbered.params)
-    taken = {unescape(row["title"]) for row in rows}
-    return next(one for one in (f"{stem} ({number})" for number in count(2)) if one not in taken)
+    free = number_title(db, found.principal, wanted)
+    return change_session(db, found, replace(found, title=free)).title
