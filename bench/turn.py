@@ -24,6 +24,7 @@ from bench.report import Bar, at_least, limit, save_result
 
 WORDS = 20
 TURNS = 300
+TURNS_OF_SESSION = 5
 CLIENTS = (1, 10, 50)
 SOURCES = ("recall", "facts", "notes", "summary", "skills", "templates", "tasks")
 
@@ -71,7 +72,7 @@ async def send_turns(program: Program, turns: int, clients: int, drop: tuple[str
             writer.close()
             assert "event: done" in answer, answer[:2000]
             found = answer.partition('"session_id":"')[2].partition('"')[0]
-            session = session or found
+            session = found if count % TURNS_OF_SESSION else ""
 
     began = time.monotonic()
     await asyncio.gather(*(one_client(number) for number in range(clients)))

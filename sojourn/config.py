@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -18,7 +19,7 @@ from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Settings
 from sojourn.setting_formats import split_list
 from sojourn.setting_values import parse_path, parse_setting
-from sojourn.settings_table import CHILD_VARIABLES, NEED_RESTART, SETTINGS, SETTINGS_BY_NAME, Setting
+from sojourn.settings_table import CHILD_VARIABLES, LOOK_SECONDS, NEED_RESTART, SETTINGS, SETTINGS_BY_NAME, Setting
 
 logger = logging.getLogger(__name__)
 
@@ -94,14 +95,18 @@ class _LiveSettings:
         self._first = self._current = load(flags, environment)
         self._file = self._first.home / "config.toml"
         self._stamp: tuple[int, ...] | None = None  # the file may have changed since it was read
+        self._looked_at = float("-inf")
 
     def read(self) -> Settings:
+        if time.monotonic() - self._looked_at < LOOK_SECONDS:
+            return self._current  # a turn looks hundreds of times
         if self._read_stamp() != self._stamp:
             with self._lock:
                 stamp = self._read_stamp()
                 if stamp != self._stamp:
                     self._reload()
                     self._stamp = stamp
+        self._looked_at = time.monotonic()
         return self._current
 
     def _read_stamp(self) -> tuple[int, ...]:

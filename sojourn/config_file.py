@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from sojourn.core.errors import BadConfig, SojournError
+from sojourn.settings_table import LOOK_SECONDS
 
 try:
     import fcntl as _fcntl
@@ -118,6 +120,7 @@ def _write_private(file: Path, text: str) -> None:
         with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
             opened.write(text)
         Path(part).replace(file)
+        time.sleep(LOOK_SECONDS)  # from here on every process sees it
     except BaseException:
         Path(part).unlink(missing_ok=True)
         raise

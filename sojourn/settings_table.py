@@ -185,6 +185,7 @@ _LINES = _TABLE.strip().split("\n")
 SETTINGS = tuple(map(_parse, _LINES[::2], _LINES[1::2]))
 SETTINGS_BY_NAME = {setting.name: setting for setting in SETTINGS}
 # A running server takes over a change of any other setting at once.
+LOOK_SECONDS = 0.005  # between two looks at config.toml; whoever changes it waits that long before saying so
 NEED_RESTART = frozenset(
     """
     home database_url redact server.host server.port server.token server.heartbeat_seconds server.idle_seconds

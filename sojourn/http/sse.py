@@ -30,6 +30,7 @@ from sojourn.text.codec import encode_recorded
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 MAX_STREAMS_PER_VISITOR = 256  # open at once
+_MAX_READY_FRAMES = 256  # that wait for a slow client; then the source waits
 HEARTBEAT_FRAME = b":\n\n"
 RETRY_FRAME = b"retry: 1000\n\n"  # milliseconds until a browser that lost the line comes back
 
@@ -181,15 +182,34 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _tell(self, send: Send) -> None:
-        async with aclosing(self._source) as frames:
-            if self._resumable:
-                await send({"type": "http.response.body", "body": RETRY_FRAME, "more_body": True})
-            try:
+        """Sends frames as they come; those that are ready at the same moment together, since each write costs."""
+        ready: asyncio.Queue[bytes | None] = asyncio.Queue(_MAX_READY_FRAMES)  # None: that was all
+        collecting = asyncio.create_task(self._collect(ready))
+        try:
+            is_open = True
+            while is_open:
+                frames = [await ready.get()]
+                while not ready.empty():
+                    frames.append(ready.get_nowait())
+                is_open = frames[-1] is not None
+                self._quiet = False
+                await send({"type": "http.response.body", "body": b"".join(filter(None, frames)), "more_body": True})
+            await collecting
+        finally:
+            collecting.cancel()
+            await asyncio.gather(collecting, return_exceptions=True)
+
+    async def _collect(self, ready: asyncio.Queue[bytes | None]) -> None:
+        if self._resumable:
+            await ready.put(RETRY_FRAME)
+        try:
+            async with aclosing(self._source) as frames:
                 async for frame in frames:
-                    self._quiet = False
-                    await send({"type": "http.response.body", "body": frame, "more_body": True})
-            except SojournError as error:
-                logger.warning("a stream ended early: %s", error)
+                    await ready.put(frame)
+        except SojournError as error:
+            logger.warning("a stream ended early: %s", error)
+        finally:
+            await ready.put(None)
 
     async def _beat(self, send: Send) -> None:
         while True:

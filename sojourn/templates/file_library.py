@@ -140,7 +140,7 @@ class FolderLibrary(Library):
             with translate_errors(file):
                 file.unlink(missing_ok=True)
         else:
-            write_json(file, value)
+            write_json(file, value, durable=False)  # written after every turn; a lost one counts as never written
 
 
 def _read_beside(file: Path) -> Json | None:

@@ -58,13 +58,14 @@ def read_json(file: Path) -> Json:
         raise BadInput(f"{file} cannot be read: {error.strerror}.", hint="Check its path and its owner.") from error
 
 
-def write_json(file: Path, value: Json) -> None:
+def write_json(file: Path, value: Json, *, durable: bool = True) -> None:
     """Writes a value as JSON, see `replace_file`."""
-    replace_file(file, json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    content = json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    replace_file(file, content, durable=durable)
 
 
-def replace_file(file: Path, content: bytes) -> None:
-    """Replaces the file at once; a reader sees the old or the new one, also after a power cut."""
+def replace_file(file: Path, content: bytes, *, durable: bool = True) -> None:
+    """Replaces the file at once; a reader sees the old or the new one, if it is `durable` also after a power cut."""
     with translate_errors(file):
         make_folder(file.parent)
         handle, name = tempfile.mkstemp(prefix=".new-", dir=file.parent)
@@ -72,7 +73,8 @@ def replace_file(file: Path, content: bytes) -> None:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(content)
                 stream.flush()
-                os.fsync(stream.fileno())
+                if durable:
+                    os.fsync(stream.fileno())
             Path(name).replace(file)
         except BaseException:
             Path(name).unlink(missing_ok=True)

@@ -155,8 +155,9 @@ def test_an_empty_secret_is_seen_to_be_empty():
 
 
 @pytest.fixture
-def followed(home):
+def followed(monkeypatch, home):
     """Writes config.toml and gives settings that follow it."""
+    monkeypatch.setattr("sojourn.config.LOOK_SECONDS", 0.0)
     home.mkdir(parents=True, exist_ok=True)
     (home / "config.toml").write_text("[tools]\napproval = 'always'\n[server]\nport = 1111\n")
     settings = follow(environment={"HOME": str(home.parent), "SOJOURN_HOME": str(home), "MY_VARIABLE": "x"})

@@ -60,7 +60,7 @@ def _move_family(db: Db, session: Session, trashed_at: float | None) -> None:
 def set_title(db: Db, session: SessionId, title: str, *, instead_of: str | None = None) -> str | None:
     """Sets a title unless the person has set another than `instead_of`; a taken one gets the next free number."""
     found, wanted = get_session(db, session), clean_title(title)
-    if found.title != instead_of or wanted is None:
+    if found.title != instead_of or wanted in (None, found.title):
         return None
     free = number_title(db, found.principal, wanted)
     return change_session(db, found, replace(found, title=free)).title
