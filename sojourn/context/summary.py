@@ -22,7 +22,7 @@ from sojourn.ports.app import AgentContext
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.runtime import CanComplete
 from sojourn.ports.store import Record
-from sojourn.text.token_count import estimate_tokens, truncate_to_tokens
+from sojourn.text.token_count import MAX_TOKENS_OF_CHARACTER, estimate_tokens, truncate_to_tokens
 from sojourn.text.tokenizer import stem_words
 
 KIND = "summary"
@@ -64,8 +64,8 @@ class ConversationSummary:
         self._app = app
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
-        length = await asyncio.to_thread(_count_tokens, request.history)
-        if length < int(self._app.settings["memory.summary_tokens"]):
+        length = await _count_tokens(request.history, least=int(self._app.settings["memory.summary_tokens"]))
+        if not length:
             return ContextContribution()
         summary = await self._load(request)
         if summary is None or not summary.is_valid_for(request.history):
@@ -82,8 +82,8 @@ class ConversationSummary:
 
     async def after(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
         """Updates the summary after enough new messages, from half of `memory.summary_tokens` on."""
-        length = await asyncio.to_thread(_count_tokens, [*request.history, *kept])
-        if status != "completed" or length < int(self._app.settings["memory.summary_tokens"]) / 2:
+        least = int(self._app.settings["memory.summary_tokens"]) // 2
+        if status != "completed" or not await _count_tokens([*request.history, *kept], least=least):
             return
         old = await self._load(request)
         older = request.history[:-RECENT_MESSAGES]
@@ -143,8 +143,13 @@ def _summary(text: str, older: Sequence[Message], *, by: str) -> Summary:
     return Summary(text=text, covers=len(older), mark=hash_messages(older), by=by)
 
 
-def _count_tokens(messages: Sequence[Message]) -> int:
-    return sum(estimate_tokens(text_of(one)) for one in messages)
+async def _count_tokens(messages: Sequence[Message], *, least: int) -> int:
+    """Counts the tokens of messages; 0 if they have fewer than `least`, which their length alone mostly shows."""
+    texts = [text_of(one) for one in messages]
+    if MAX_TOKENS_OF_CHARACTER * sum(map(len, texts)) < least:
+        return 0
+    tokens = await asyncio.to_thread(lambda: sum(map(estimate_tokens, texts)))
+    return tokens if tokens >= least else 0
 
 
 def _render_messages(messages: Sequence[Message]) -> str:

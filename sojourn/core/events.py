@@ -81,13 +81,14 @@ Event = Metadata | Progress | Chunk | Failed | Done
 Yielded = Event | Message
 _JSON = json.JSONEncoder(ensure_ascii=False)
 _BY_NAME: dict[str, type[Event]] = {kind.name: kind for kind in (Metadata, Progress, Chunk, Failed, Done)}
+FIELDS = {kind: tuple(one.name for one in fields(kind)) for kind in _BY_NAME.values()}
 
 
 def encode_event(event: Event) -> tuple[str, str]:
     """Encodes an event as its name and JSON text."""
     if isinstance(event, Chunk) and isinstance(event.text, str):  # the fast path: nearly all events
         return event.name, f'{{"text": {encode_basestring(event.text)}}}'
-    values = {field.name: getattr(event, field.name) for field in fields(event)}
+    values = {name: getattr(event, name) for name in FIELDS[type(event)]}
     plain = {key: dict(value) if isinstance(value, Mapping) else value for key, value in values.items()}
     return event.name, _JSON.encode(plain)
 
@@ -102,9 +103,8 @@ def decode_event(name: str, data: str) -> Event:
     kind = _BY_NAME.get(name)
     if kind is None:
         raise BadInput(f'"{name}" is not an event.', hint="Events are metadata, progress, chunk, error and done.")
-    known = {field.name for field in fields(kind)}
     try:
-        values = {key: value for key, value in json.loads(data).items() if key in known}
+        values = {key: value for key, value in json.loads(data).items() if key in FIELDS[kind]}
         if "messages" in values:
             values["messages"] = tuple(values["messages"])
         return kind(**values)

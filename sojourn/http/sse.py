@@ -12,7 +12,6 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager, suppress
-from dataclasses import fields
 from typing import Any, TypeVar
 
 from fastapi import Response
@@ -20,7 +19,7 @@ from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
 from sojourn.core.errors import RateLimited, SojournError
-from sojourn.core.events import Chunk, Event, Metadata
+from sojourn.core.events import FIELDS, Chunk, Event, Metadata
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Change, Recorded
 from sojourn.http import schemas
@@ -72,7 +71,7 @@ def _encode(recorded: Recorded, item: Event) -> bytes:
     if isinstance(item, Chunk):  # nearly all of them
         values: dict[str, Any] = {"text": replace_surrogates(item.text)}
     else:
-        values = {one.name: to_json_value(getattr(item, one.name)) for one in fields(item)}
+        values = {name: to_json_value(getattr(item, name)) for name in FIELDS[type(item)]}
     if isinstance(item, Metadata):
         values["session_id"] = values["session_id"] or recorded.session
     values["at"], values["turn_id"] = to_iso_date(recorded.at), recorded.turn or values.get("turn_id")

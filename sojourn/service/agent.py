@@ -159,7 +159,7 @@ class AgentService:
     async def learn(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
         """Shows a finished turn to the sources that learn."""
         for source in await self._plugins.context():
-            if not isinstance(source, CanLearn):
+            if source.name in request.drop or not isinstance(source, CanLearn):
                 continue
             try:
                 async with asyncio.timeout(LEARN_SECONDS):

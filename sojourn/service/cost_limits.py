@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -13,6 +14,7 @@ from sojourn.core.settings import Settings
 from sojourn.ports.store import Record, Transaction
 
 _KIND = "usage"  # one record per day and session
+_DAY_TTL_SECONDS = 10.0  # how long the sum of a day holds; what other processes spend meanwhile is not in it
 _PAGE_RECORDS = 1000  # records
 _SUMMED = ("input_tokens", "output_tokens", "cost_usd")
 
@@ -23,11 +25,18 @@ class CostBook:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._running: dict[TurnId, float] = {}
+        self._day, self._day_cost, self._day_until = "", 0.0, 0.0
 
     def open_budget(self, store: Transaction, session: SessionId, turn: TurnId) -> Callable[[float], None]:
         """A function that takes what the turn has cost so far. It raises SpendingLimit at a limit."""
-        before, today = _sum_cost(store, session=session), _sum_cost(store, prefix=f"{_today()}/")
+        before, today = _sum_cost(store, session=session), self._sum_day(store)
         return partial(self._check, turn, before, today)
+
+    def _sum_day(self, store: Transaction) -> float:
+        if self._day != _today() or time.monotonic() > self._day_until:
+            self._day, self._day_cost = _today(), _sum_cost(store, prefix=f"{_today()}/")
+            self._day_until = time.monotonic() + _DAY_TTL_SECONDS
+        return self._day_cost
 
     def _check(self, turn: TurnId, before: float, today: float, cost: float) -> None:
         self._running[turn] = cost
@@ -46,6 +55,7 @@ class CostBook:
         cost = self._running.pop(turn, 0.0)
         used = {name: _to_number(usage.get(name)) for name in _SUMMED}
         used["cost_usd"] = used["cost_usd"] or cost
+        self._day_cost += used["cost_usd"]
         return partial(_add_usage, used=used)
 
 

@@ -27,7 +27,7 @@ from sojourn.service.cost_limits import CostBook
 from sojourn.service.handoffs import HandoffRequests
 from sojourn.service.plugin_cache import PluginCache
 from sojourn.service.recovery import Recovery
-from sojourn.service.runtime_selection import RuntimeSelector, find_selection, save_selection
+from sojourn.service.runtime_selection import RUNTIME_KIND, RuntimeSelector, save_selection
 from sojourn.service.turn import TurnExecutor
 from sojourn.service.turn_controls import to_driver_changed
 from sojourn.service.turn_queue import TurnQueue
@@ -316,7 +316,7 @@ def _read_for_request(
     found = store.get(session, principal=None if by.principal == OWNER else by.principal)
     for one in said.attachments:
         store.get_blob(session, one.hash)
-    return found, find_selection(store, session)
+    return found, store.get_record(RUNTIME_KIND, session)
 
 
 def _undo(store: Transaction, session: SessionId, by: Caller) -> int:

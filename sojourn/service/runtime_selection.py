@@ -17,7 +17,7 @@ from sojourn.service.plugin_cache import PluginCache
 
 _READY_TIMEOUT_SECONDS = 2.0
 _DEFAULT_TTL_SECONDS = 30.0  # how long the chosen default holds
-_KIND = "runtime"  # the runtime of a session
+RUNTIME_KIND = "runtime"  # the runtime of a session
 PREFERRED = ("native", "offline")
 
 logger = logging.getLogger(__name__)
@@ -108,7 +108,7 @@ class RuntimeSelector:
 
     async def select(self, session: Session, known: Record | None, said: TurnRequest) -> Selection:
         """Selects runtime and model of a request. A model belongs to its runtime; the model of an imported session
-        belongs to the program it came from. `known`: from `find_selection`."""
+        belongs to the program it came from. `known`: its record of RUNTIME_KIND."""
         had = str(known.value["runtime"]) if known else ""
         runtime = said.runtime or had or await self.default()
         self.require_known(runtime)
@@ -117,13 +117,8 @@ class RuntimeSelector:
         return Selection(runtime, said.model or ours or "", new)
 
 
-def find_selection(store: Transaction, session: SessionId) -> Record | None:
-    """The record of the runtime that a session has."""
-    return store.get_record(_KIND, session)
-
-
 def save_selection(store: Transaction, session: SessionId, runtime: str, model: str) -> Session:
     """Saves runtime and model as those of the session."""
-    store.put_record(Record(kind=_KIND, key=session, value={"runtime": runtime}, session=session))
+    store.put_record(Record(kind=RUNTIME_KIND, key=session, value={"runtime": runtime}, session=session))
     found = store.get(session)
     return found if (found.model or "") == model else store.change(found, replace(found, model=model or None))

@@ -93,9 +93,8 @@ class TurnControls:
     async def _show(self, question: Question) -> None:
         """Stores the question: redacted in its event, exactly in the pending question."""
         sha256 = hash_text(question.detail)
-        pending = PendingQuestion(
-            id=question.id, turn=self._writer.turn or TurnId(""), exact=question.detail, sha256=sha256
-        )
+        turn = self._writer.turn or TurnId("")
+        pending = PendingQuestion(id=question.id, turn=turn, exact=question.detail, sha256=sha256)
         await self._writer.ask(Progress("approval", _to_detail(question, sha256, self._timeout_seconds)), pending)
 
     async def _settle(self, question: Question, reply: Reply) -> None:
@@ -107,13 +106,12 @@ class TurnControls:
     async def _answer_alone(self, question: Question) -> Reply:
         """The answer where nobody can give one: what was allowed beforehand, inside a complete sandbox; else no."""
         if question.tool not in self._said.allow:
-            reply = Reply(choice="deny", why=f"Nobody can answer here. {question.text}")
+            why = "Nobody can answer here."
         elif question.scope != "sandbox" or question.dangerous:
-            reply = Reply(
-                choice="deny", why=f"Allowed beforehand is only what stays inside the sandbox. {question.text}"
-            )
+            why = "Allowed beforehand is only what stays inside the sandbox."
         else:
             return Reply(choice="once", why="allowed beforehand")
+        reply = Reply(choice="deny", why=f"{why} {question.text}")
         await self._settle(question, reply)
         return reply
 

@@ -26,7 +26,7 @@ def encode_value(value: Any) -> Json:
     kind = type(value)
     if kind in _PLAIN:
         return value
-    if (names := _fields(kind)) is not None:  # type: ignore[arg-type]  # a class is hashable
+    if (names := field_names(kind)) is not None:  # type: ignore[arg-type]  # a class is hashable
         return {name: encode_value(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(key): encode_value(inner) for key, inner in value.items()}
@@ -42,7 +42,7 @@ def decode_value(kind: type[T], raw: Mapping[str, Json]) -> T:
 
 
 @lru_cache(maxsize=1024)
-def _fields(kind: type) -> tuple[str, ...] | None:
+def field_names(kind: type) -> tuple[str, ...] | None:
     """Names the fields of a dataclass; None for any other type."""
     return tuple(one.name for one in fields(kind)) if is_dataclass(kind) else None
 
@@ -50,7 +50,7 @@ def _fields(kind: type) -> tuple[str, ...] | None:
 @lru_cache(maxsize=1024)
 def _decoders(kind: type) -> dict[str, Decoder | None]:
     """Maps each field to its decoder; None where the raw value is used. Type hints are resolved once."""
-    known = _fields(kind) or ()
+    known = field_names(kind) or ()
     return {name: _find_decoder(hint) for name, hint in get_type_hints(kind).items() if name in known}
 
 

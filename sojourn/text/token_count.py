@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from math import ceil
 
 ELLIPSIS = " …"
+MAX_TOKENS_OF_CHARACTER = 6
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003134f"
 _KANA = "\u3000-\u30ff\uff00-\uffef"
@@ -38,7 +39,7 @@ def estimate_tokens(text: str) -> int:
 
 def truncate_to_tokens(text: str, max_tokens: int) -> str:
     """Returns the beginning of a text that takes at most `max_tokens`; a shortened text ends in an ellipsis."""
-    if 6 * len(text) <= max_tokens:  # no character takes more than six
+    if MAX_TOKENS_OF_CHARACTER * len(text) <= max_tokens:
         return text
     left = max_tokens - estimate_tokens(ELLIPSIS)
     end, spent = 0, 0.0

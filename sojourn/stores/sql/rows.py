@@ -15,6 +15,7 @@ from sojourn.core.errors import BadInput
 from sojourn.core.events import Done
 from sojourn.core.messages import Json, Message, text_of, tool_calls_of
 from sojourn.core.sessions import DETAIL_FIELDS, Principal, Session, SessionId
+from sojourn.text.codec import field_names
 from sojourn.text.escape import escape, unescape
 from sojourn.text.query import Clause, matches_terms, matches_text
 from sojourn.text.redaction import Redacted, Redactor
@@ -275,13 +276,13 @@ def encode_fields(values: Mapping[str, Any], redact: Redactor) -> dict[str, Any]
 
 def encode_value(value: DataclassInstance, redact: Redactor) -> dict[str, Any]:
     """Encodes all fields of a small value as column values, by column name."""
-    return encode_fields({field.name: getattr(value, field.name) for field in fields(value)}, redact)
+    return encode_fields({name: getattr(value, name) for name in field_names(type(value)) or ()}, redact)
 
 
 def decode_row(kind: type[T], row: Mapping[str, Any]) -> T:
     """Decodes a small value from its row: the reverse of `encode_value`."""
     values: dict[str, Any] = {}
-    for name in (field.name for field in fields(kind)):
+    for name in field_names(kind) or ():
         value = row[_COLUMN_OF.get(name, name)]
         if name in _JSON_FIELDS:
             value = decode_json(value)
