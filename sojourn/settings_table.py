@@ -45,6 +45,8 @@ server.heartbeat_seconds | decimal | 15 | 0.05..15 | HEARTBEAT
     After how much silence a live stream says that it is alive.
 server.idle_seconds | decimal | 600 | 1..604800 | IDLE
     How long a server that `sojourn chat` started by itself stays when nobody needs it.
+sessions.trash_days | number | 0 | 0..36500
+    After how many days in the trash a session is deleted for good; 0 keeps it until you empty the trash.
 agent.runtime | text |  |  | RUNTIME
     Who answers when nobody is named. Empty: `native` if a model is ready, else `offline`.
 agent.workspace | text |  |  | WORKSPACE

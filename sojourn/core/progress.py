@@ -44,6 +44,7 @@ class QueuedDetail(TypedDict, total=False):
     because: str
     reason: str
     attempt: int
+    of: int
     seconds: float
     queued: str
     by: str

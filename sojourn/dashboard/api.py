@@ -57,6 +57,11 @@ def router(app: AppContext) -> APIRouter:
         """Begins to bring a history in. One at a time."""
         return await imports.begin(wanted.source, wanted.home)
 
+    @api.delete("/import")
+    async def cancel() -> ImportState:
+        """Cancels the import that runs. What is there already stays, and the next import goes on from there."""
+        return imports.cancel()
+
     @api.post("/samples", status_code=201)
     async def samples() -> SampleCount:
         """A few sessions to look around in; those that are there already are not added again."""

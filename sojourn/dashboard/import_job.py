@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from dataclasses import asdict
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from sojourn.core.errors import Conflict, NotFound, SojournError
+from sojourn.core.errors import Conflict, Interrupted, NotFound, SojournError
 from sojourn.ports.app import Histories
 from sojourn.ports.importer import FoundHistory
 
@@ -21,8 +22,11 @@ class ImportState(BaseModel):
     running: bool = False
     source: str = ""
     home: str = ""
+    stage: str = Field(default="", description="What it does now: reading, importing sessions or making searchable.")
     done: int = 0
     of: int = 0
+    seconds_left: float | None = Field(default=None, description="How long this stage may still take; null: unknown.")
+    cancelled: bool = Field(default=False, description="It was cancelled; what is there already stays.")
     error: str = ""
     hint: str = ""
     report: dict[str, object] | None = None
@@ -34,6 +38,7 @@ class ImportJobs:
     def __init__(self, app: Histories) -> None:
         self._app, self.state = app, ImportState()
         self._task: asyncio.Task[None] | None = None
+        self._is_cancelled = False
 
     async def begin(self, source: str, home: str) -> ImportState:
         """Starts an import. Only a history that was found can be named, so no page makes us read elsewhere.
@@ -42,7 +47,7 @@ class ImportJobs:
         """
         if self.state.running:
             raise Conflict(f"An import of {self.state.source} runs already.", hint="Wait until it is done.")
-        self.state = ImportState(running=True, source=source, home=home)
+        self.state, self._is_cancelled = ImportState(running=True, source=source, home=home, stage="reading"), False
         try:
             found = await asyncio.to_thread(self._app.find_histories)
         except SojournError:
@@ -55,20 +60,33 @@ class ImportJobs:
         self._task = asyncio.create_task(self._bring(wanted))
         return self.state
 
+    def cancel(self) -> ImportState:
+        """Ends the import after the sessions that are being written; the next one goes on from there."""
+        self._is_cancelled = self.state.running
+        return self.state
+
     async def _bring(self, found: FoundHistory) -> None:
-        state = self.state
+        state, begun = self.state, time.monotonic()
 
         def on_progress(what: str, done: int, of: int) -> None:
+            nonlocal begun
+            if self._is_cancelled:
+                raise Interrupted("The import was cancelled.", hint="Import again to go on from here.")
+            if what != state.stage:
+                state.stage, begun = what, time.monotonic() if state.stage != "reading" else begun
             state.done, state.of = done, of
+            state.seconds_left = round((time.monotonic() - begun) * (of - done) / done, 1) if done else None
 
         try:
             report = asdict(await self._app.import_history(found, progress=on_progress))
             state.report = {**report, "skipped": [list(one) for one in report["skipped"]]}
             state.error = str(report["problem"])
+        except Interrupted as error:
+            state.cancelled, state.hint = True, error.hint
         except SojournError as error:
             state.error, state.hint = str(error), error.hint
         except Exception as error:
             logger.exception("the import of %s failed", found.source)
             state.error = f"{type(error).__name__}: {error}"
         finally:
-            state.running = False
+            state.running, state.seconds_left = False, None

@@ -21,6 +21,7 @@ from sojourn.http import (
     shutdown,
     status,
     transcripts,
+    trash,
     turns,
 )
 from sojourn.http.access_token import AccessToken
@@ -49,7 +50,7 @@ def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> Fas
     app.state.streams = Streams(float(context.settings["server.heartbeat_seconds"]))
     problems.install(app)
     talking = (turns, approvals, chat, chat_commands, event_routes, runtimes, completions, login, proof)
-    for part in (status, shutdown, sessions, transcripts, attachments, search, *talking):
+    for part in (status, shutdown, sessions, transcripts, trash, attachments, search, *talking):
         app.include_router(part.router)
     app.state.mounts.mount(app)
     app.openapi = openapi.build_openapi(app)  # type: ignore[method-assign]

@@ -29,6 +29,7 @@ from sojourn.http.host_names import is_loopback
 from sojourn.http.shutdown import Shutdown
 from sojourn.http.sse import Streams
 from sojourn.http.token_file import keep_token, read_token
+from sojourn.http.trash import empty_regularly
 from sojourn.http_limits import limited_config
 from sojourn.ports.app import AgentContext, AppContext
 from sojourn.server_file import (
@@ -126,6 +127,7 @@ async def _serve(context: AppContext, report: Callable[[ServerReady], None], *, 
             with _handle_signals(server):
                 async with asyncio.TaskGroup() as tasks:
                     others = [tasks.create_task(_stop_when_asked(server, shutdown))]
+                    others.append(tasks.create_task(empty_regularly(context)))
                     if until_idle:
                         others.append(tasks.create_task(_stop_when_idle(server, app, context, ready)))
                     if not own:

@@ -26,7 +26,8 @@ from sojourn.http.dependencies import (
 from sojourn.http.json_safe import replace_surrogates
 from sojourn.ports.store import SessionStore
 from sojourn.text.codec import encode_recorded
-from sojourn.text.export import to_markdown
+from sojourn.text.export import ENDINGS
+from sojourn.text.renderers import RENDERERS, Renderer
 
 Rows = AsyncGenerator[Recorded, None]
 router = APIRouter(prefix="/api/sessions/{id}", tags=["transcripts"], responses=problem_responses(404, 409))
@@ -120,35 +121,31 @@ async def _page(rows: Rows, limit: int) -> tuple[list[Recorded], int | None]:
     return page, None
 
 
+_MEDIA = {"jsonl": "application/jsonl", "markdown": "text/markdown; charset=utf-8", "html": "text/html; charset=utf-8"}
 _EXPORT_RESPONSES: dict[int | str, dict[str, Any]] = {
-    200: {
-        "content": {
-            "application/jsonl": {"schema": {"type": "string"}},
-            "text/markdown": {"schema": {"type": "string"}},
-        }
-    }
+    200: {"content": {media.partition(";")[0]: {"schema": {"type": "string"}} for media in _MEDIA.values()}}
 }
 
 
 @router.get("/export", summary="Download", response_class=StreamingResponse, responses=_EXPORT_RESPONSES)
 async def export(
-    session: ResolvedSession, store: StoreDep, format: Literal["jsonl", "markdown"] = "jsonl"
+    session: ResolvedSession, store: StoreDep, format: Literal["jsonl", "markdown", "html"] = "jsonl"
 ) -> StreamingResponse:
-    """JSONL: one line, the session with all its messages. Markdown: to be read, without what was undone."""
-    lines, media, ending = (
-        (_jsonl(session, _read_rows(store, session, "undone,summarised")), "application/jsonl", "jsonl")
+    """JSONL: one line, the session with all its messages. Markdown: to be read, without what was undone. HTML: one file
+    to share, redacted, which loads nothing."""
+    lines = (
+        _jsonl(session, _read_rows(store, session, "undone,summarised"))
         if format == "jsonl"
-        else (_markdown(session, _read_rows(store, session, "summarised")), "text/markdown; charset=utf-8", "md")
+        else _render(RENDERERS[format], session, _read_rows(store, session, "summarised"))
     )
-    name = re.sub(r"[^\w.-]", "_", session.id, flags=re.ASCII)
-    return StreamingResponse(
-        lines, media_type=media, headers={"Content-Disposition": f'attachment; filename="{name}.{ending}"'}
-    )
+    name = re.sub(r"[^\w.-]", "_", session.id, flags=re.ASCII) + ENDINGS[format]
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Content-Security-Policy": "sandbox"}
+    return StreamingResponse(lines, media_type=_MEDIA[format], headers=headers)
 
 
-async def _markdown(session: Session, rows: Rows) -> AsyncIterator[str]:
+async def _render(render: Renderer, session: Session, rows: Rows) -> AsyncIterator[str]:
     async with aclosing(rows) as found:
-        for line in to_markdown(session, [recorded async for recorded in found]):
+        for line in render(session, [recorded async for recorded in found]):
             yield replace_surrogates(line)
 
 

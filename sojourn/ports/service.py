@@ -63,7 +63,7 @@ class RuntimeInfo(RuntimeStatus):
     steers: bool = False  # whether a running turn hears what is said to it
 
 
-ExportFormat = Literal["markdown", "jsonl"]
+ExportFormat = Literal["markdown", "jsonl", "html"]
 
 
 class SessionService(Protocol):
@@ -106,7 +106,7 @@ class TranscriptService(Protocol):
     async def export(
         self, session: SessionId, format: ExportFormat = "markdown", *, principal: Principal = OWNER
     ) -> str:
-        """The session as one Markdown document without undone messages, or as one JSON line with all of them."""
+        """The session as one Markdown or HTML document without undone messages, or as a JSON line with all of them."""
 
 
 class TurnService(Protocol):

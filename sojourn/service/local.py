@@ -34,8 +34,8 @@ from sojourn.service.turn_queue import TurnQueue
 from sojourn.service.turn_record import TurnRecord, find_running, list_active_turns
 from sojourn.service.turn_writer import STATE_KIND
 from sojourn.text.codec import encode_value
-from sojourn.text.export import to_jsonl, to_markdown
 from sojourn.text.redaction import holds_secrets, redact
+from sojourn.text.renderers import RENDERERS
 
 MAX_ATTACHMENT_BYTES = 50_000_000
 SWEEP_SECONDS = 15.0
@@ -108,8 +108,7 @@ class LocalService(LibraryService):
     async def export(
         self, session: SessionId, format: ExportFormat = "markdown", *, principal: Principal = OWNER
     ) -> str:
-        render = to_markdown if format == "markdown" else to_jsonl
-        return "".join(render(await self.get(session, principal=principal), await self.messages(session)))
+        return "".join(RENDERERS[format](await self.get(session, principal=principal), await self.messages(session)))
 
     async def running(self, session: SessionId) -> TurnId | None:
         await self._recover_first()

@@ -13,7 +13,7 @@ from sojourn.core.sessions import Recorded, Session
 from sojourn.text.formatting import dump_json, format_time, one_line, pluralize, to_iso
 from sojourn.text.transcript import SpokenText, ToolExchange, TranscriptPiece, fold_messages, is_undone
 
-ENDINGS = {"jsonl": ".jsonl", "markdown": ".md"}
+ENDINGS = {"jsonl": ".jsonl", "markdown": ".md", "html": ".html"}
 _SPEAKERS = {"user": "You", "assistant": "Agent", "system": "System"}
 _SESSION = tuple(one.name for one in fields(Session) if one.name not in ("principal", "driver_fence", "details"))
 _TIMES = ("started_at", "last_active", "ended_at")

@@ -18,6 +18,7 @@ from sojourn.ports.tool import Tool, ToolResult, Workspace
 from sojourn.runtimes.echo import Echo
 from sojourn.runtimes.native.runtime import NativeRuntimeAdapter
 from sojourn.runtimes.offline.runtime import OfflineRuntime
+from sojourn.runtimes.offline.small_model import find_model_file
 from sojourn.testing import scripted_runtime
 from sojourn.testing.model_script import ModelRequest
 from sojourn.testing.model_server import ModelServer
@@ -238,8 +239,9 @@ class TestOfflineModel(RuntimeContract):
 
     @pytest.fixture
     async def harness(self) -> AsyncIterator[OfflineHarness]:
-        offline = OfflineRuntime(settings(), Registry().load)
-        assert "SmolLM2" in (await offline.ready()).detail, "fetch it with scripts/model"
+        found = find_model_file(settings())
+        assert found is not None, "fetch it with scripts/model"
+        offline = OfflineRuntime(settings(model__local_file=str(found.path)), Registry().load)
         made = OfflineHarness(offline)
         asked = "Say hello to my cat."
         made.words = {**OfflineHarness.words, "says": asked, "speaks slowly": "Tell me a long story about the sea."}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -16,11 +16,10 @@ from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import Listing, SessionStore
-from sojourn.text.export import export_to_json, make_file_name, message_to_json, to_jsonl, to_markdown
+from sojourn.text.export import export_to_json, make_file_name, message_to_json
 from sojourn.text.formatting import pluralize
+from sojourn.text.renderers import RENDERERS
 
-Writer = Callable[[Session, Sequence[Recorded]], Iterator[str]]
-_KINDS: dict[str, Writer] = {"jsonl": to_jsonl, "markdown": to_markdown}
 _PAGE_SESSIONS = 500
 
 
@@ -30,10 +29,10 @@ _PAGE_SESSIONS = 500
 @click.option(
     "--format",
     "kind",
-    type=click.Choice([*_KINDS]),
+    type=click.Choice([*RENDERERS]),
     default="jsonl",
     show_default=True,
-    help="JSON lines for programs, Markdown for people.",
+    help="JSON lines for programs, Markdown for people, HTML to share.",
 )
 @click.option(
     "--output",
@@ -53,7 +52,7 @@ async def export(
     output: Path | None,
     force: bool,
 ) -> None:
-    """Write sessions out, as JSON lines or Markdown.
+    """Write sessions out, as JSON lines, Markdown or HTML.
 
     Without --output it goes to standard output. JSON lines hold one session each, with its messages.
     """
@@ -64,7 +63,7 @@ async def export(
         return emit([export_to_json(one, [message_to_json(row) for row in rows]) async for one, rows in chosen])
     if output is None:
         async for one, rows in chosen:
-            for text in _KINDS[kind](one, rows):
+            for text in RENDERERS[kind](one, rows):
                 click.echo(text, nl=False)
         return None
     done = await _write_files(chosen, kind, output, force=force)
@@ -98,12 +97,12 @@ async def _write_files(chosen: Chosen, kind: str, output: Path, *, force: bool) 
     if output.is_dir():
         async for one, rows in chosen:
             with _open_atomic(output / make_file_name(one, kind), force=force) as file:
-                file.writelines(_KINDS[kind](one, rows))
+                file.writelines(RENDERERS[kind](one, rows))
             done += 1
         return done
     with _open_atomic(output, force=force) as file:
         async for one, rows in chosen:
-            file.writelines(_KINDS[kind](one, rows))
+            file.writelines(RENDERERS[kind](one, rows))
             done += 1
     return done
 

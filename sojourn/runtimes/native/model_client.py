@@ -92,7 +92,10 @@ class ModelClient:
                 if delay is None:
                     raise to_error(error, self.choice) from error
                 reason = str(to_error(error, self.choice))
-            yield Progress("queued", QueuedDetail(reason=reason, attempt=attempt, seconds=round(delay, 2)))
+            yield Progress(
+                "queued",
+                QueuedDetail(reason=reason, attempt=attempt, of=self._retry_policy.retries, seconds=round(delay, 2)),
+            )
             await asyncio.sleep(delay)
 
     async def _ask_once(

@@ -1,7 +1,7 @@
 """offline: a runtime that needs no API key and no network.
 
-Rules recognise requests and carry them out with tools. Other text goes to the small model of this machine; without
-that model it is searched for in past sessions, and the answer says so.
+Rules recognise requests and carry them out with tools. Other text gets help, and what past sessions say about it. The
+small model of this machine answers only who chose it: it is often wrong.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sojourn.runtimes.offline.engine import LlamaEngine
 
 ENGINE: Lazy[type[LlamaEngine]] = Lazy("sojourn.runtimes.offline.engine:LlamaEngine")  # its library is an extra
-RULES = "rules"  # the model name that turns the small model off
+RULES = "rules"  # the model name for no model at all
 _MAX_QUOTE_CHARS = 280
 
 
@@ -55,8 +55,10 @@ class OfflineRuntime:
             hint = f"{choice.provider.label} is running here with {choice.name}: use the runtime `native` for it."
         if self._file is None:
             return RuntimeStatus(ok=True, detail="rules only, no language model", hint=hint, models=(RULES,))
-        detail = f"rules, and {self._file.label} for free text"
-        return RuntimeStatus(ok=True, detail=detail, hint=hint, models=(self._file.label, RULES))
+        detail = (
+            "rules, no language model" if self._file.is_optional else f"rules, and {self._file.label} for free text"
+        )
+        return RuntimeStatus(ok=True, detail=detail, hint=hint, models=(RULES, self._file.label))
 
     async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         output, used = OfflineOutput(turn), list[TokenUsage]()
@@ -86,7 +88,8 @@ class OfflineRuntime:
     async def _answer_free_text(
         self, output: OfflineOutput, actions: OfflineActions, text: str, used: list[TokenUsage]
     ) -> None:
-        """Asks the small model, which knows English only; without it, searches past sessions for the words."""
+        """Searches past sessions for the words and offers help; asks the small model, which knows English only, if it
+        was chosen."""
         model = self._open_model(output.turn)
         if model is not None and self._file is not None and _is_latin(text):
             label = render_reply("label", output.chinese, label=self._file.label)
@@ -104,7 +107,7 @@ class OfflineRuntime:
         output.reply("try_help")
 
     def _open_model(self, turn: TurnInput) -> LlamaEngine | None:
-        if self._file is None or turn.model == RULES:
+        if self._file is None or turn.model == RULES or (self._file.is_optional and turn.model != self._file.label):
             return None
         if self._model is None:
             engine: type[LlamaEngine] = self._load(ENGINE)

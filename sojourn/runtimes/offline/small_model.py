@@ -36,6 +36,11 @@ class ModelFile:
     label: str
     sha256: str = ""
 
+    @property
+    def is_optional(self) -> bool:
+        """Whether a person has to choose it: our own one is there without being asked for."""
+        return bool(self.sha256)
+
     def verify(self) -> None:
         """Raises RuntimeFailed when the hash differs."""
         if not self.sha256:

@@ -13,9 +13,11 @@ from sojourn.config import load
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.dashboard.api import router
 from sojourn.http import problems
+from sojourn.importers import import_history as import_history_module
 from sojourn.ports.app import ImportReport
 from sojourn.ports.importer import FoundHistory
-from sojourn.ports.store import Record
+from sojourn.ports.store import Listing, Record
+from tests.unit.achievements.worlds import golden
 
 
 @pytest.fixture
@@ -113,3 +115,30 @@ async def test_samples_are_added_once(client):
     first = (await client.post("/samples")).json()["sessions"]
     assert first > 0
     assert (await client.post("/samples")).json()["sessions"] == 0
+
+
+async def test_an_import_is_cancelled_and_goes_on_later(kit, client, tmp_path, monkeypatch):
+    home, _ = golden("mixed", tmp_path / "hermes")
+    history = FoundHistory(source="hermes", home=home)
+    monkeypatch.setattr(kit, "find_histories", lambda: [history])
+    monkeypatch.setattr(import_history_module, "_BATCH_SESSIONS", 1)
+    body = {"source": "hermes", "home": str(home)}
+    first = (await client.post("/import", json=body)).json()
+    assert (first["running"], first["stage"]) == (True, "reading")
+    stages = set()
+    async with asyncio.timeout(30):
+        while not (state := (await client.get("/import")).json())["done"]:
+            await asyncio.sleep(0)
+        stages.add(state["stage"])
+        assert (await client.delete("/import")).status_code == 200
+        while (state := (await client.get("/import")).json())["running"]:
+            await asyncio.sleep(0)
+        assert (state["cancelled"], state["error"], stages) == (True, "", {"importing sessions"})
+        some = await kit.store.count(Listing(archived=None))
+        assert 0 < some < state["of"]
+        await client.post("/import", json=body)
+        while (state := (await client.get("/import")).json())["running"]:
+            await asyncio.sleep(0)
+    assert (state["cancelled"], state["seconds_left"]) == (False, None)
+    assert await kit.store.count(Listing(archived=None)) > some
+    assert (await client.delete("/import")).json()["cancelled"] is False  # nothing runs

@@ -148,7 +148,7 @@ async def test_a_row_that_is_hard_to_show_is_shown(client, store, session, messa
     answer = await client.get(f"/api/sessions/{session.id}/messages")
     assert answer.status_code == 200
     json.loads(answer.content.decode("utf-8"))
-    for kind in ("jsonl", "markdown"):
+    for kind in ("jsonl", "markdown", "html"):
         export = await client.get(f"/api/sessions/{session.id}/export?format={kind}")
         assert export.status_code == 200
         export.content.decode("utf-8")

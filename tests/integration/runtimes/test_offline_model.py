@@ -12,7 +12,7 @@ from sojourn.core.errors import RuntimeFailed
 from sojourn.plugins import Registry
 from sojourn.runtimes.offline.engine import LlamaEngine
 from sojourn.runtimes.offline.runtime import OfflineRuntime
-from sojourn.runtimes.offline.small_model import FILE_NAME, find_model_file
+from sojourn.runtimes.offline.small_model import FILE_NAME, LABEL, find_model_file
 from sojourn.testing.turn_runner import make_turn_input, run_turn
 
 pytestmark = pytest.mark.slow
@@ -25,8 +25,17 @@ async def offline() -> AsyncIterator[OfflineRuntime]:
     await made.close()
 
 
-async def test_free_text_is_answered_by_the_small_model_which_is_named(offline: OfflineRuntime):
+async def test_the_small_model_answers_only_who_chose_it(offline: OfflineRuntime):
     shown = await run_turn(offline, make_turn_input("Write a Python function that reverses a string."))
+    assert "I cannot answer that" in shown.text
+    assert "help" in shown.text
+    assert shown.done[0].usage["model"] == "rules"
+    ready = await offline.ready()
+    assert (ready.detail, ready.models) == ("rules, no language model", ("rules", LABEL))
+
+
+async def test_chosen_it_answers_free_text_and_is_named(offline: OfflineRuntime):
+    shown = await run_turn(offline, make_turn_input("Write a Python function that reverses a string.", model=LABEL))
     assert shown.text.startswith("*SmolLM2-135M, a very small model")
     assert "def " in shown.text
     usage = shown.done[0].usage
@@ -41,7 +50,7 @@ async def test_the_rules_come_first_and_the_model_can_be_silenced(offline: Offli
 
 
 async def test_what_it_cannot_speak_it_is_not_asked(offline: OfflineRuntime):
-    shown = await run_turn(offline, make_turn_input("什么是递归？"))
+    shown = await run_turn(offline, make_turn_input("什么是递归？", model=LABEL))
     assert "只懂英语" in shown.text
 
 
@@ -63,7 +72,7 @@ async def test_other_bytes_under_the_same_name_are_refused(home: Path):
     (home / "models").mkdir(parents=True)
     (home / "models" / FILE_NAME).write_bytes(b"GGUF but not the one we know")
     offline = OfflineRuntime(config.load({"model.detect": False}), Registry().load)
-    shown = await run_turn(offline, make_turn_input("Why is the sky blue?"))
+    shown = await run_turn(offline, make_turn_input("Why is the sky blue?", model=LABEL))
     assert isinstance(shown.error, RuntimeFailed)
     assert "SHA-256" in str(shown.error)
     assert shown.error.hint

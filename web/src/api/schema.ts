@@ -145,6 +145,11 @@ export interface CompactionDetail {
   summary?: number;
 }
 
+/** What was deleted for good. */
+export interface EmptiedTrash {
+  deleted: number;
+}
+
 /** Values by facet (program, source, project, model, tool, tag, month), most sessions first. */
 export interface FacetPage {
   total: number;
@@ -396,6 +401,7 @@ export interface QueuedDetail {
   because?: string;
   reason?: string;
   attempt?: number;
+  of?: number;
   seconds?: number;
   queued?: string;
   by?: string;
