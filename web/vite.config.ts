@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
 import { cssOptions } from "./cssOptions.ts";
+import { precompress } from "./precompress.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -9,6 +10,7 @@ export default defineConfig({
   base: "/",
   resolve: { alias: { "@": here("src") } },
   css: cssOptions,
+  plugins: [precompress()],
   build: {
     outDir: here("../sojourn/dashboard/static"),
     emptyOutDir: true,

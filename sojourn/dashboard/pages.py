@@ -44,6 +44,7 @@ _SECURITY_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+_ENCODINGS = {"br": "br", "gzip": "gz"}  # and the ending of a file that was compressed so when the pages were built
 _IMMUTABLE = {"Cache-Control": "public, max-age=31536000, immutable"}  # the name changes with the content
 
 
@@ -69,6 +70,20 @@ class BuiltPages:
             raise NotFound(f"There is no {name}.", hint="Load the page again: it may be from an older version.")
         return self._files[name]
 
+    def read_encoded(self, name: str, accepted: str) -> tuple[bytes, dict[str, str]]:
+        """A file in the smallest form that a client accepts (its header `Accept-Encoding`), and the headers for it."""
+        content, encodings = self.read(name), _parse_encodings(accepted)
+        for encoding, ending in _ENCODINGS.items():
+            if encoding in encodings and (smaller := self._files.get(f"{name}.{ending}")):
+                return smaller, {"Content-Encoding": encoding, "Vary": "Accept-Encoding"}
+        return content, {"Vary": "Accept-Encoding"}
+
+
+def _parse_encodings(header: str) -> set[str]:
+    """The encodings of an `Accept-Encoding`, without those it rules out."""
+    parts = [part.replace(" ", "").partition(";") for part in header.lower().split(",")]
+    return {name for name, _, weight in parts if weight not in ("q=0", "q=0.0", "q=0.00", "q=0.000")}
+
 
 def router(app: Shared) -> APIRouter:
     """The pages of this installation, and those of plugins that are on."""
@@ -83,15 +98,16 @@ def page_router(built: BuiltPages, has_tab: Callable[[str], bool] = lambda _: Fa
     api = APIRouter()
 
     async def document(request: Request) -> Response:
-        headers = {**_SECURITY_HEADERS, "Cache-Control": "no-cache"}
-        return Response(built.read("index.html"), headers=headers, media_type="text/html")
+        content, encoded = built.read_encoded("index.html", request.headers.get("accept-encoding", ""))
+        headers = {**_SECURITY_HEADERS, **encoded, "Cache-Control": "no-cache"}
+        return Response(content, headers=headers, media_type="text/html")
 
     async def asset(request: Request) -> Response:
         name: str = request.path_params["name"]
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        return Response(
-            built.read(f"assets/{name}"), headers={**_IMMUTABLE, "X-Content-Type-Options": "nosniff"}, media_type=kind
-        )
+        content, encoded = built.read_encoded(f"assets/{name}", request.headers.get("accept-encoding", ""))
+        headers = {**_IMMUTABLE, **encoded, "X-Content-Type-Options": "nosniff"}
+        return Response(content, headers=headers, media_type=kind)
 
     async def icon(request: Request) -> Response:
         return RedirectResponse("/assets/icon.svg")

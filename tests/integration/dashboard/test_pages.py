@@ -1,5 +1,7 @@
 """The built pages: served by name, with a strict policy; a clone without them says what to do."""
 
+import gzip
+
 import httpx
 import pytest
 from fastapi import FastAPI
@@ -48,3 +50,36 @@ async def test_pages_that_were_not_built_say_what_to_do(tmp_path):
         answer = await client.get("/")
         assert (answer.status_code, answer.json()["code"]) == (501, "missing_extra")
         assert "make web" in answer.json()["hint"]
+
+
+@pytest.mark.parametrize(
+    ("accepted", "encoding"),
+    [
+        ("gzip, deflate, br, zstd", "br"),
+        ("gzip", "gzip"),
+        ("GZIP;q=0.5", "gzip"),
+        ("br;q=0, gzip; q=0", None),
+        ("deflate", None),
+        ("", None),
+    ],
+)
+async def test_a_file_comes_in_the_smallest_form_that_is_accepted(built, accepted, encoding):
+    script = built / "assets" / "app-1.js"
+    (built / "assets" / "app-1.js.gz").write_bytes(gzip.compress(script.read_bytes()))
+    (built / "assets" / "app-1.js.br").write_bytes(b"compressed")
+    async with (
+        browser(built) as client,
+        client.stream("GET", "/assets/app-1.js", headers={"Accept-Encoding": accepted}) as answer,
+    ):
+        sent = b"".join([piece async for piece in answer.aiter_raw()])
+        assert answer.headers.get("content-encoding") == encoding
+        assert answer.headers["vary"] == "Accept-Encoding"
+        assert answer.headers["content-type"].startswith("text/javascript")
+    assert sent == {"br": b"compressed", "gzip": sent}.get(encoding, b"hello()")
+    assert encoding != "gzip" or gzip.decompress(sent) == b"hello()"
+
+
+async def test_what_was_not_compressed_comes_as_it_is(built):
+    async with browser(built) as client:
+        answer = await client.get("/assets/app-1.js", headers={"Accept-Encoding": "br"})
+        assert (answer.text, "content-encoding" in answer.headers) == ("hello()", False)
