@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlencode
 import httpx2
 import pytest
 
+from sojourn.core.places import Place
 from sojourn.core.settings import Secret
 from sojourn.platforms.answer_delivery import sign as sign_webhook
 from sojourn.platforms.replay_memory import KIND as REPLAY_KIND
@@ -22,7 +23,18 @@ from sojourn.platforms.reply_tickets import KIND as TICKET_KIND
 from sojourn.testing.platform_harness import InboundListener
 from sojourn.testing.platform_steps import listening
 from tests.security.hostile_requests import MARK, HostileInput, ReceiverCase, list_inputs, with_signature
-from tests.servers import bluebubbles, microsoft, msgraph_webhook, sms, webhook, whatsapp
+from tests.servers import (
+    bluebubbles,
+    feishu,
+    feishu_webhook,
+    microsoft,
+    msgraph_webhook,
+    qqbot,
+    qqbot_webhook,
+    sms,
+    webhook,
+    whatsapp,
+)
 from tests.servers.request_sender import Request
 
 _MIN_INPUTS = 30
@@ -48,6 +60,17 @@ def build_news(harness: Any, text: str) -> dict[str, Any]:
 def sign_for_bluebubbles(_: Any, body: bytes, secret: str) -> Request:
     mark = hmac.new(secret.encode(), b"sojourn webhook", hashlib.sha256).hexdigest()
     return f"/bluebubbles/{mark}", body, {"Content-Type": "application/json"}
+
+
+def build_qqbot_event(harness: Any, text: str) -> dict[str, Any]:
+    kind, data = harness.server.message(f"c2c:{qqbot.ANN.id}", qqbot.ANN, text)
+    return {"op": 0, "t": kind, "s": 1, "d": data, "id": "event"}
+
+
+def build_feishu_event(harness: Any, text: str) -> dict[str, Any]:
+    header = {"event_id": f"ev{time.time_ns()}", "event_type": "im.message.receive_v1", "app_id": feishu.APP}
+    event = harness.server.message(Place(platform="feishu", chat=feishu.ANN.id), feishu.ANN, text)
+    return {"schema": "2.0", "header": header | {"token": feishu_webhook.VERIFICATION_TOKEN}, "event": event}
 
 
 def forge_times(_: Any, body: bytes) -> dict[str, Request]:
@@ -136,6 +159,29 @@ CASES = [
         secrets=(bluebubbles.PASSWORD,),
         takes_any_body=True,
         covers_body=False,
+    ),
+    ReceiverCase(
+        name="qqbot",
+        rig=qqbot_webhook.qqbot_webhook_rig,
+        signature="X-Signature-Ed25519",
+        document=build_qqbot_event,
+        sign=lambda _, body, secret: qqbot_webhook.sign_request(body, secret),
+        secrets=(qqbot.SECRET,),
+        vital=("op", "t", "d", "d.id", "d.author", "d.author.user_openid"),
+    ),
+    ReceiverCase(
+        name="feishu",
+        rig=feishu_webhook.feishu_webhook_rig,
+        signature="X-Lark-Signature",
+        document=build_feishu_event,
+        encode=feishu_webhook.encrypt_event,
+        sign=lambda _, body, secret: feishu_webhook.sign_request(body, secret),
+        secrets=(feishu_webhook.ENCRYPT_KEY, feishu_webhook.VERIFICATION_TOKEN, feishu.SECRET),
+        vital=(
+            *(f"header.{one}" for one in ("app_id", "event_type", "token")),
+            *(f"event.sender.{one}" for one in ("sender_type", "sender_id", "sender_id.open_id")),
+            *(f"event.message.{one}" for one in ("chat_type", "message_type", "content")),
+        ),
     ),
 ]
 

@@ -1,8 +1,8 @@
-"""The Feishu plugin, for Feishu and Lark: a self-built app over its long connection, without a public address."""
+"""The Feishu plugin, for Feishu and Lark: a self-built app over its long connection, or over a webhook."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from sojourn.core.settings import Secret
@@ -21,6 +21,11 @@ class FeishuSettings:
     ]
     app_secret: Annotated[Secret, Prompt("App secret", "It stands beside the App ID.")]
     base_url: str = "https://open.feishu.cn"  # Lark: https://open.larksuite.com
+    webhook: bool = False  # else a WebSocket, which needs no public address
+    encrypt_key: Secret = field(default_factory=Secret)  # for the webhook, as the next three
+    verification_token: Secret = field(default_factory=Secret)
+    host: str = "127.0.0.1"
+    port: int = 8791
 
 
 plugin = Plugin(

@@ -1,4 +1,4 @@
-"""Feishu and Lark adapter: private chats, groups and threads, over the long connection.
+"""Feishu and Lark adapter: private chats, groups and threads, over the long connection or a webhook.
 
 An event is acknowledged when it is stored; Feishu pushes it again otherwise. A private chat is named by the open id of
 the person, so that it is the same place in messages, settings and hand-offs.
@@ -10,7 +10,7 @@ import asyncio
 import base64
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
@@ -33,6 +33,7 @@ from sojourn.platforms.feishu.messages import (
     to_press,
     to_received,
 )
+from sojourn.platforms.feishu.webhook import build_receiver
 from sojourn.platforms.json_socket import open_connection
 from sojourn.platforms.json_values import parse_object, read_object, read_text, to_json
 from sojourn.platforms.refusals import check_length, refusals_as_outage
@@ -61,32 +62,54 @@ class Feishu:
         self.account = f"{settings.base_url.rstrip('/')}#{settings.app_id}"
         self._api = FeishuApi(settings)
         self._roots = ReplyTickets(app.store, NAME, self.account)  # the first message of each thread
+        self._receiver = build_receiver(app.store, settings, is_wanted=self._is_wanted) if settings.webhook else None
         self._bot = ""
         self._edits: dict[str, int] = {}  # of messages
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        async with refusals_as_outage():
-            address, service, seconds = await self._api.open_stream()
-            self._bot = self._bot or await self._api.find_bot()
-            async with open_connection("Feishu", address) as connection:
-                ping_task = asyncio.create_task(_ping(connection, service, seconds))
-                try:
-                    parts = FrameParts()
-                    while True:
-                        data = await connection.recv()
-                        try:
-                            frame = decode_frame(data) if isinstance(data, bytes) else None
-                        except ValueError:
-                            continue
-                        if frame is None or frame.method != DATA or (payload := parts.add(frame)) is None:
-                            continue
-                        began, document = time.monotonic(), parse_object(payload)
-                        if (inbound := await self._to_inbound(document)) is not None:
-                            yield inbound
-                        reply = frame.to_reply(_build_reply(document), int(1000 * (time.monotonic() - began)))
-                        await connection.send(reply.encode())
-                finally:
-                    ping_task.cancel()
+        listen = self._listen_to_socket if self._receiver is None else self._listen_to_webhook
+        async with refusals_as_outage(), aclosing(listen()) as messages:
+            async for inbound in messages:
+                yield inbound
+
+    async def _listen_to_webhook(self) -> AsyncGenerator[Inbound, None]:
+        assert self._receiver is not None
+        self._bot = self._bot or await self._api.find_bot()
+        async with aclosing(self._receiver.receive()) as events:
+            async for event in events:
+                if (inbound := await self._to_inbound(event)) is not None:
+                    yield inbound
+
+    async def _listen_to_socket(self) -> AsyncGenerator[Inbound, None]:
+        address, service, seconds = await self._api.open_stream()
+        self._bot = self._bot or await self._api.find_bot()
+        async with open_connection("Feishu", address) as connection:
+            ping_task = asyncio.create_task(_ping(connection, service, seconds))
+            try:
+                parts = FrameParts()
+                while True:
+                    data = await connection.recv()
+                    try:
+                        frame = decode_frame(data) if isinstance(data, bytes) else None
+                    except ValueError:
+                        continue
+                    if frame is None or frame.method != DATA or (payload := parts.add(frame)) is None:
+                        continue
+                    began, document = time.monotonic(), parse_object(payload)
+                    if (inbound := await self._to_inbound(document)) is not None:
+                        yield inbound
+                    reply = frame.to_reply(_build_reply(document), int(1000 * (time.monotonic() - began)))
+                    await connection.send(reply.encode())
+            finally:
+                ping_task.cancel()
+
+    def _is_wanted(self, document: Mapping[str, Any]) -> bool:
+        """Whether a person has written, or pressed a button."""
+        header, event = read_object(document, "header"), read_object(document, "event")
+        if header.get("event_type") == _PRESS_EVENT:
+            return to_press(event, read_text(header, "event_id")) is not None
+        received = to_received(event, self._bot) if header.get("event_type") == _MESSAGE_EVENT else None
+        return received is not None and bool(received.inbound.text or received.resources)
 
     async def _to_inbound(self, document: Mapping[str, Any]) -> Inbound | None:
         """Maps an event; the same for the long connection and for a webhook."""

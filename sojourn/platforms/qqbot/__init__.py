@@ -1,4 +1,4 @@
-"""The QQ plugin: an official bot over its WebSocket, without a public address."""
+"""The QQ plugin: an official bot over its WebSocket, without a public address, or over a webhook."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ class QqbotSettings:
     markdown: bool = False  # QQ has allowed the bot Markdown and buttons
     base_url: str = "https://api.sgroup.qq.com"  # sandbox: https://sandbox.api.sgroup.qq.com
     token_url: str = "https://bots.qq.com"
+    webhook: bool = False  # else a WebSocket, which needs no public address
+    host: str = "127.0.0.1"  # for the webhook
+    port: int = 8791
 
 
 plugin = Plugin(

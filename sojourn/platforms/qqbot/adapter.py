@@ -1,4 +1,4 @@
-"""QQ adapter: private chats, groups and guild channels with an official bot, over its WebSocket.
+"""QQ adapter: private chats, groups and guild channels with an official bot, over its WebSocket or a webhook.
 
 A connection resumes behind the last stored event, also after a restart. QQ lets a bot only answer: what it answers, and
 how often it has, is kept as a reply ticket. Buttons stay, because QQ cannot edit messages.
@@ -10,7 +10,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
@@ -31,10 +31,12 @@ from sojourn.platforms.qqbot.messages import (
     build_place,
     hide_mentions,
     is_guild,
+    is_message,
     read_files,
     to_inbound,
     to_press,
 )
+from sojourn.platforms.qqbot.webhook import build_receiver
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.reply_tickets import ReplyTickets
 from sojourn.ports.app import PluginContext
@@ -65,31 +67,48 @@ class Qqbot:
         self._tickets = ReplyTickets(app.store, NAME, self.account)
         self._downloads = VendorDownloads("QQ", _MEDIA_HOSTS, origin=self._settings.base_url)
         self._sequence = 0  # of the last event that is stored
+        is_served = self._settings.webhook
+        self._receiver = build_receiver(app.store, self._settings, is_wanted=is_message) if is_served else None
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        async with refusals_as_outage():
-            address = read_text(await self._api.call("GET", "/gateway/bot"), "url")
-            if not address.startswith(("ws://", "wss://")):
-                raise PlatformDown("QQ gives no address for the connection.")
-            async with open_socket("QQ", address) as socket:
-                beat_task: asyncio.Task[None] | None = None
-                try:
-                    beat_task = asyncio.create_task(self._beat(socket, await self._sign_in(socket)))
-                    while True:
-                        frame = await socket.receive()
-                        await self._check_frame(frame)
-                        if frame.get("op") != _DISPATCH:
-                            continue
-                        data = read_object(frame, "d")
-                        if (inbound := await self._to_inbound(read_text(frame, "t"), data)) is not None:
-                            yield inbound
-                        await self._mark_stored(frame, data)
-                except ConnectionClosed as error:
-                    await self._handle_close(error.rcvd.code if error.rcvd is not None else 0)
-                    raise
-                finally:
-                    if beat_task is not None:
-                        beat_task.cancel()
+        listen = self._listen_to_socket if self._receiver is None else self._listen_to_webhook
+        async with refusals_as_outage(), aclosing(listen()) as messages:
+            async for inbound in messages:
+                yield inbound
+
+    async def _listen_to_webhook(self) -> AsyncGenerator[Inbound, None]:
+        assert self._receiver is not None
+        await self._api.token.get()  # a wrong secret would be noticed only by the first answer
+        async with aclosing(self._receiver.receive()) as events:
+            async for event in events:
+                name, data = read_text(event, "t"), read_object(event, "d")
+                if (inbound := await self._to_inbound(name, data)) is not None:
+                    yield inbound
+                await self._confirm_press(name, data)
+
+    async def _listen_to_socket(self) -> AsyncGenerator[Inbound, None]:
+        address = read_text(await self._api.call("GET", "/gateway/bot"), "url")
+        if not address.startswith(("ws://", "wss://")):
+            raise PlatformDown("QQ gives no address for the connection.")
+        async with open_socket("QQ", address) as socket:
+            beat_task: asyncio.Task[None] | None = None
+            try:
+                beat_task = asyncio.create_task(self._beat(socket, await self._sign_in(socket)))
+                while True:
+                    frame = await socket.receive()
+                    await self._check_frame(frame)
+                    if frame.get("op") != _DISPATCH:
+                        continue
+                    data = read_object(frame, "d")
+                    if (inbound := await self._to_inbound(read_text(frame, "t"), data)) is not None:
+                        yield inbound
+                    await self._mark_stored(frame, data)
+            except ConnectionClosed as error:
+                await self._handle_close(error.rcvd.code if error.rcvd is not None else 0)
+                raise
+            finally:
+                if beat_task is not None:
+                    beat_task.cancel()
 
     async def _sign_in(self, socket: JsonSocket) -> float:
         """Resumes the session, or begins one; gives the seconds between heartbeats."""
@@ -127,7 +146,10 @@ class Qqbot:
         if isinstance(number, int) and 0 < number < 2**53:
             self._sequence = saved["sequence"] = number
         await self._cursors.save(saved)
-        if frame.get("t") == "INTERACTION_CREATE" and (id := read_text(data, "id")):
+        await self._confirm_press(read_text(frame, "t"), data)
+
+    async def _confirm_press(self, event: str, data: Mapping[str, Any]) -> None:
+        if event == "INTERACTION_CREATE" and (id := read_text(data, "id")):
             with suppress(SendRefused):  # the button then shows an error, but the press counts
                 await self._api.call("PUT", f"/interactions/{quote(id, safe='')}", {"code": 0})
 

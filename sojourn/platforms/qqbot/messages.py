@@ -80,6 +80,11 @@ def _read_time(text: str) -> float:
         return 0.0
 
 
+def is_message(event: str, data: Mapping[str, Any]) -> bool:
+    """Whether a person has written, or pressed a button."""
+    return (to_press(data) if event == "INTERACTION_CREATE" else to_inbound(event, data)) is not None
+
+
 def read_files(data: Mapping[str, Any]) -> list[FileLink]:
     return [
         FileLink(

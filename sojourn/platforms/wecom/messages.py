@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-
 from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
+from sojourn.platforms.aes_cbc import decrypt_cbc
 from sojourn.platforms.json_values import parse_object, read_object, read_objects, read_text, to_json
 from sojourn.platforms.wecom import NAME
 from sojourn.ports.platform import Button, Inbound
@@ -144,11 +143,6 @@ def decrypt_file(data: bytes, key: str) -> bytes:
     """Decrypts a file: AES-256-CBC, its padding to 32 bytes. SendRefused."""
     try:
         secret = base64.b64decode(key + "=" * (-len(key) % 4), validate=True)
-        decryptor = Cipher(algorithms.AES256(secret), modes.CBC(secret[:16])).decryptor()
-        plain = decryptor.update(data) + decryptor.finalize()
+        return decrypt_cbc(secret, secret[:16], data, block_bytes=_MAX_PADDING_BYTES)
     except (ValueError, binascii.Error) as error:
         raise SendRefused("The file cannot be decrypted.", kind="bad_format") from error
-    padding = plain[-1] if plain else 0
-    if not 1 <= padding <= _MAX_PADDING_BYTES or plain[-padding:] != bytes([padding]) * padding:
-        raise SendRefused("The file cannot be decrypted.", kind="bad_format")
-    return plain[:-padding]
