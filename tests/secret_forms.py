@@ -11,10 +11,53 @@ from pathlib import Path
 DATA = Path(__file__).parent / "data"
 _PLACEHOLDER = re.compile(r"\{\{(?P<secret>\w+):(?P<size>\d+)\}\}|\[\[(?P<other>\w+):(?P<length>\d+)\]\]")
 _WORDS = (
-    "apple anchor basket bridge candle castle copper desert dragon ember falcon forest garden guitar harbor hammer island jacket "
-    "jungle kettle ladder lantern marble meadow needle orange oyster pepper pillow planet quartz rabbit ribbon saddle silver "
-    "spider temple ticket tunnel velvet violin walnut window winter yellow zipper"
-).split()
+    "apple",
+    "anchor",
+    "basket",
+    "bridge",
+    "candle",
+    "castle",
+    "copper",
+    "desert",
+    "dragon",
+    "ember",
+    "falcon",
+    "forest",
+    "garden",
+    "guitar",
+    "harbor",
+    "hammer",
+    "island",
+    "jacket",
+    "jungle",
+    "kettle",
+    "ladder",
+    "lantern",
+    "marble",
+    "meadow",
+    "needle",
+    "orange",
+    "oyster",
+    "pepper",
+    "pillow",
+    "planet",
+    "quartz",
+    "rabbit",
+    "ribbon",
+    "saddle",
+    "silver",
+    "spider",
+    "temple",
+    "ticket",
+    "tunnel",
+    "velvet",
+    "violin",
+    "walnut",
+    "window",
+    "winter",
+    "yellow",
+    "zipper",
+)
 _URL_SAFE = string.ascii_letters + string.digits + "-_"
 
 
@@ -48,7 +91,12 @@ def _draw(alphabet: str) -> Callable[[random.Random, int], str]:
 
 def _draw_strong(chance: random.Random, size: int) -> str:
     body = "".join(chance.choices(string.ascii_letters + string.digits + "!#%*+-.?@^_~", k=size - 3))
-    return chance.choice(string.ascii_letters) + body + chance.choice(string.digits) + chance.choice(string.ascii_uppercase)
+    return (
+        chance.choice(string.ascii_letters)
+        + body
+        + chance.choice(string.digits)
+        + chance.choice(string.ascii_uppercase)
+    )
 
 
 def _draw_base64(chance: random.Random, size: int) -> str:
@@ -56,7 +104,7 @@ def _draw_base64(chance: random.Random, size: int) -> str:
 
 
 def _draw_human(chance: random.Random, _size: int) -> str:
-    """What people make up: a word with a capital and a number, some with a sign, some with letters changed to digits."""
+    """What people make up: a word and a number, some with a capital, a sign, or letters changed to digits."""
     word = chance.choice(_WORDS)
     number = chance.randrange(10, 9999)
     return chance.choice(

@@ -1,166 +1,156 @@
-"""Secrets in command lines and source code: options, arguments and calls that take a password."""
+"""Secrets in command lines: options and arguments that take a password or a key."""
 
 from __future__ import annotations
 
-from sojourn.text.secret_syntax import QUOTE, VALUE, SecretPattern, make_pattern
+from collections.abc import Iterator
 
-# What the arguments of a command hold. Between the command and its option there may be others.
+from sojourn.text.secret_names import NAME, NAME_HINTS
+from sojourn.text.secret_syntax import CLOSED, QUOTE, TEXT, VALUE, SecretPattern, make_pattern
+
+# Between a command and its option there may be others.
 _OPTIONS = r"(?:[^\n]{0,200}?\s)??"
+_ARGUMENT = r"[^\s\"'\\$<*/-][^\s\"'\\]{2,200}"
+_WORD = r"[^\s\"'\\-][^\s\"'\\]{0,80}"
 
-
-def _option(hints: str, command: str, option: str, value: str = r"[^\s\"'\\$<-][^\s\"'\\]{2,200}") -> SecretPattern:
-    """An option of a command whose argument is a secret."""
-    return make_pattern(
-        "password", hints, rf"{command}\s{_OPTIONS}(?:{option})(?:{QUOTE})?(?P<secret>{value})", folded=True, needs="-"
-    )
-
-
-_OPTIONS_OF_COMMANDS = (
-    _option("sshpass", "sshpass", r"-p\s{0,3}"),
-    make_pattern("password", "sshpass", r"sshpass\s{1,3}-p\s{0,3}['\"](?P<secret>[^'\"\\\n]{3,100})(?=['\"])"),
-    _option("redis-cli", "redis-cli(?:>|(?=\\s))", r"(?:-a|--pass|auth)\s{1,3}"),
-    _option("mongo", "mongo(?:sh|dump|restore|export|import)?", r"(?:-p|--password)[\s=]{1,3}"),
-    _option(
-        "docker␣login podman␣login az␣login acr␣login registry␣login oc␣login skopeo␣login",
-        "(?:docker|podman|az|acr|registry|oc|skopeo) login",
-        r"(?:-p|--password)[\s=]{1,3}",
+# Options of one letter, and arguments without a name, mean a secret for some commands only: hints, the command, and
+# what comes before the secret.
+_COMMANDS = (
+    ("sshpass", r"sshpass", r"-p\s{0,3}"),
+    ("mysql mariadb", r"(?:mysql|mariadb)[a-z-]{0,10}", r"(?-i:-p)"),
+    ("7z␣ 7za␣ 7zz␣ rar␣", r"(?:7z[az]?|rar)", r"-p"),
+    ("redis-cli", r"redis-cli>?", r"(?:-a|--pass|auth(?:\s{1,3}\w{1,40}(?=\s\S))?)\s{1,3}"),
+    ("mongo", r"mongo[a-z]{0,10}", r"-p\s{1,3}"),
+    ("␣login", r"[ ]login", r"-p[\s=]{1,3}"),
+    ("ldap", r"ldap[a-z]{2,10}", r"-w\s{0,3}"),
+    (
+        "smbclient rpcclient mount.cifs smbget",
+        r"(?:smb[a-z]{2,10}|rpcclient|mount\.cifs)",
+        r"-U\s{0,3}['\"]?[^\s%\"']{1,60}%",
     ),
-    _option("ldap", "ldap(?:search|modify|add|delete|whoami|passwd)", r"-w\s{1,3}"),
-    _option(
-        "smbclient mount.cifs rpcclient", "(?:smbclient|rpcclient|mount\\.cifs)", r"-U\s{0,3}['\"]?[^\s%\"']{1,60}%"
+    ("zip␣", r"zip", r"(?-i:-P)\s{0,3}"),
+    ("sqlcmd bcp␣ isql tsql", r"(?:sqlcmd|bcp|isql|tsql)", r"(?-i:-P)\s{0,3}"),
+    ("mosquitto_", r"mosquitto_[a-z]{3}", r"(?-i:-P)\s{1,3}"),
+    ("twine␣ skopeo␣ ipmitool", r"(?:twine|skopeo|ipmitool)", r"-p\s{1,3}|(?-i:-P)\s{1,3}"),
+    ("xfreerdp rdesktop wlfreerdp", r"(?:xfreerdp|wlfreerdp|rdesktop)[0-9]?", r"/p:|-p\s{1,3}"),
+    ("openssl", r"openssl", r"-pass(?:in|out)?\s{1,3}[\"']?pass:|(?-i:-K)\s{1,3}|-k\s{1,3}"),
+    (
+        "keytool jarsigner apksigner",
+        r"(?:keytool|jarsigner|apksigner)",
+        r"-{1,2}(?:store|key|ks-)pass\s{1,3}(?:pass:)?",
     ),
-    _option("zip␣", "zip", r"(?-i:-P)\s{1,3}"),
-    _option("openssl", "openssl", r"-pass(?:in|out)?\s{1,3}(?:[\"'])?pass:"),
-    _option("keytool jarsigner apksigner", "(?:keytool|jarsigner|apksigner)", r"-{1,2}(?:store|key|ks-)pass\s{1,3}"),
-    _option("http␣ https␣", "https?", r"(?:-a|--auth)[\s=]{1,3}[^\s:\"'\\]{1,60}:"),
+    ("http␣ https␣", r"https?", r"(?:-a|--auth)[\s=]{1,3}[^\s:\"'\\]{1,60}:"),
+    ("sqlplus", r"sqlplus", r"[\w$#]{1,60}/(?=[^\s/]{3,100}(?:@|\s|\Z))"),
+    ("rabbitmqctl", r"rabbitmqctl", rf"(?:add_user|change_password)\s{_WORD}\s"),
+    ("net␣user", r"net user", rf"(?<=user ){_WORD}\s{{1,3}}"),
+    (
+        "htpasswd",
+        r"htpasswd",
+        rf"-[a-z]{{0,6}}b[a-z]{{0,6}}\s(?:-[a-z]{{1,8}}\s){{0,5}}?(?:{_WORD}\s){{1,2}}?(?=\S{{4,200}}"
+        rf"(?:\s{{0,3}}(?:\n|\Z|[|;&>])))",
+    ),
+    ("curl wget", r"(?:curl|wget)", r"(?:-b|--cookie)[\s=]{1,3}[\"']?[\w.-]{1,40}="),
+    ("vault␣login", r"vault login", r"(?<=login )"),
+    ("snmp", r"snmp[a-z-]{0,10}", r"(?:-c|community)\s{1,3}"),
+)
+
+
+def _list_commands() -> Iterator[SecretPattern]:
+    for hints, command, before in _COMMANDS:
+        pattern = rf"{command}\s{_OPTIONS}(?:{before})(?:{QUOTE})?(?P<secret>{_ARGUMENT})"
+        yield make_pattern("password", hints, pattern, folded=True)
+
+
+_ANY_COMMAND = (
+    make_pattern(
+        "token",
+        "-pass -pw -secret -token -api -auth -access -private -client -credential -key -accesskey -storepass",
+        rf"-(?:{NAME}|pass|pw|pwd|key|auth|storepass|keypass)[\w-]{{0,16}}(?:\s{{1,3}}|=)(?:{QUOTE})?"
+        rf"(?P<secret>{VALUE}{{6,400}})",
+        folded=True,
+        digits=True,
+        named=True,
+        needs="-",
+    ),
+    make_pattern(
+        "password",
+        "-password -passphrase",
+        rf"-pass(?:word|phrase)[\w-]{{0,12}}(?:\s{{1,3}}|=){QUOTE}(?:(?:echo|printf) )?"
+        rf"(?P<secret>[a-z0-9]{TEXT}{{6,200}}){CLOSED}",
+        folded=True,
+    ),
+    make_pattern(
+        "password",
+        NAME_HINTS,  # the name as one argument, the value as another
+        rf"{NAME}[\w./-]{{0,40}}\s(?:[^\n]{{0,120}}?\s)??--?"
+        rf"(?:value|body|data|secret-string|plaintext|string-value)[\s=]{{1,3}}(?:{QUOTE})?(?P<secret>{_ARGUMENT})",
+        folded=True,
+        needs="-",
+    ),
+    make_pattern(
+        "password",
+        "from-literal",
+        rf"from-literal[= ](?:{QUOTE})?[\w.-]{{1,80}}=(?:{QUOTE})?(?P<secret>[^\s\"'\\$][^\s\"'\\]{{3,400}})",
+    ),
+    make_pattern(
+        "password", "thin: oci:", r"(?:thin|oci):[\w$#]{1,60}/(?P<secret>[^\s\"'\\@/]{4,100})(?=@)", folded=True
+    ),
+    make_pattern("password", "sshpass", rf"sshpass\s{{1,3}}-p\s{{0,3}}['\"](?P<secret>{TEXT}{{3,100}}){CLOSED}"),
     make_pattern(
         "password", "net␣use", r"net use\s[^\n]{0,120}?\s(?P<secret>[^\s\"'\\/*]{4,100})(?=\s/user:)", folded=True
     ),
     make_pattern(
-        "token",
-        "--token --auth-token --access-token --api-token --api-key --apikey --secret --client-secret --access-key",
-        rf"--(?:(?:auth-|access-|api-)?token|api-?key|(?:client-)?secret|access-key)[\s=]{{1,3}}(?:{QUOTE})?"
-        rf"(?P<secret>[A-Za-z0-9._~+/=-]{{8,400}})",
+        "password",
+        "net␣use",
+        r"net use\s[^\n]{0,120}?/user:[^\s]{1,80}\s(?P<secret>[^\s\"'\\/*][^\s\"'\\]{3,100})",
         folded=True,
-        digits=True,
-        named=True,
-    ),
-)
-
-_WORD_ARGUMENT = r"[^\s\"'\\-][^\s\"'\\]{0,120}"
-_STRING = r"[^\"'\\\n]"  # inside quotes
-
-_ARGUMENTS = (
-    make_pattern(
-        "password",
-        "htpasswd",
-        rf"htpasswd\s(?:-[a-z]{{1,8}}\s){{0,5}}?-[a-z]{{0,6}}b[a-z]{{0,6}}\s(?:-[a-z]{{1,8}}\s){{0,5}}?"
-        rf"{_WORD_ARGUMENT}\s{_WORD_ARGUMENT}\s(?:{QUOTE})?(?P<secret>[^\s\"'\\-][^\s\"'\\]{{3,200}})",
-        folded=True,
-        needs="-",
     ),
     make_pattern(
         "password",
-        "htpasswd",
-        rf"htpasswd\s-(?:nb|bn|nbB|nbm|Bbn|bnB)\s{_WORD_ARGUMENT}\s(?:{QUOTE})?(?P<secret>[^\s\"'\\-][^\s\"'\\]{{3,200}})",
-        needs="-",
-    ),
-    make_pattern(
-        "password",
-        "chpasswd echo␣ printf␣",
-        rf"(?:echo|printf)\s{{1,3}}(?:-[a-z]{{1,3}}\s)?(?:{QUOTE})?[\w.-]{{1,60}}:(?P<secret>[^\s\"'\\:|]{{4,200}})(?:{QUOTE})?\s{{0,3}}\|\s{{0,3}}(?:sudo\s)?chpasswd",
-        needs="|:",
+        "echo␣ printf␣ <<<",  # piped into a program that asks for one
+        rf"(?:(?:echo|printf)\s{{1,3}}(?:-[a-z]{{1,3}}\s)?|<<<\s?)(?:{QUOTE})?(?:[\w.-]{{1,60}}:)?"
+        rf"(?P<secret>{TEXT}{{4,100}}?)(?:\\{{1,7}}n)?(?:{QUOTE})?\s{{0,3}}\|\s{{0,3}}"
+        r"(?:sudo\s(?:-S\s)?)?"
+        r"(?:kinit|cryptsetup|passwd|chpasswd|gpg|openssl|sudo|su|smbpasswd|ansible-vault|[^\n|]{1,120}--?passw"
+        r"(?:or)?d-stdin)\b",
+        needs="|",
     ),
     make_pattern(
         "password",
         "convertto-securestring",
-        rf"convertto-securestring\s{{1,3}}(?:-string\s{{1,3}})?{QUOTE}(?P<secret>[^\"'\\\n$]{_STRING}{{3,200}})(?=\\{{0,7}}[\"'])",
+        rf"convertto-securestring\s{{1,3}}(?:-string\s{{1,3}})?{QUOTE}(?P<secret>[^\"'`\\\n$]{TEXT}{{3,200}}){CLOSED}",
         folded=True,
-    ),
-    make_pattern(
-        "password",
-        ".login(",
-        rf"\.login\(\s{{0,3}}{QUOTE}{_STRING}{{1,100}}{QUOTE}\s{{0,3}},\s{{0,3}}{QUOTE}(?P<secret>{_STRING}{{4,100}})(?=\\{{0,7}}[\"'])",
-        digits=True,
-    ),
-    make_pattern(
-        "password",
-        "mysql\" mysql' mysql\\",
-        rf"mysql{QUOTE}\s{{0,3}},\s{{0,3}}(?:{QUOTE}|`)[^\s:\"'\\`]{{1,60}}:(?P<secret>[^\s\"'\\`]{{3,200}})@(?:tcp|unix)\(",
-    ),
-    make_pattern(
-        "password",
-        "password",  # in SQL, and in files that have a space between name and value
-        rf"password\s{{1,3}}{QUOTE}(?P<secret>{_STRING}{{6,100}})(?=\\{{0,7}}[\"'])",
-        folded=True,
-        digits=True,
-    ),
-    make_pattern("password", "password", rf"(?<![^\n])password\s{{1,3}}[\"'](?P<secret>{_STRING}{{6,100}})(?=[\"'])"),
-    make_pattern(
-        "password",
-        "password passwd secret token",
-        rf"(?:passw(?:or)?d|secret|token)\s{{0,3}}=\s{{0,3}}(?:\"\"\"|''')(?P<secret>{VALUE}{{6,200}})",
-        folded=True,
-        needs="=",
     ),
     make_pattern(
         "password",
         "identified␣by",
-        rf"identified by(?: password)?\s{{1,3}}{QUOTE}(?P<secret>{_STRING}{{4,100}})(?=\\{{0,7}}[\"'])",
+        rf"identified by(?: password)?\s{{1,3}}{QUOTE}(?P<secret>[^\s\"'`\\]{{4,100}})",
         folded=True,
     ),
     make_pattern(
         "password",
-        "_password _pass _pwd _secret _key' _key\" _token",  # define( 'DB_PASSWORD', '…' )
-        rf"_(?:password|pass|pwd|secret|key|token){QUOTE}\s{{0,3}},\s{{0,3}}{QUOTE}(?P<secret>{_STRING}{{6,200}})(?=\\{{0,7}}[\"'])",
-        folded=True,
-        digits=True,
-    ),
-    make_pattern(
-        "password",
-        "echo␣ printf␣",
-        rf"(?:echo|printf)\s{{1,3}}(?:-[a-z]{{1,3}}\s)?{QUOTE}(?P<secret>{_STRING}{{4,100}}){QUOTE}\s{{0,3}}\|\s{{0,3}}"
-        r"(?:sudo\s(?:-S\s)?)?(?:kinit|cryptsetup|passwd|gpg|openssl|sudo|su|smbpasswd|ansible-vault)\b",
-    ),
-    make_pattern(
-        "password",
-        "xfreerdp rdesktop wlfreerdp",
-        r"(?:xfreerdp|wlfreerdp|rdesktop)[0-9]?\s(?:[^\n]{0,200}?\s)??(?:/p:|-p\s{1,3})(?:[\"'])?(?P<secret>[^\s\"'\\]{4,100})",
-    ),
-    make_pattern(
-        "password",
-        "mosquitto_pub mosquitto_sub",
-        r"mosquitto_[a-z]{3}\s(?:[^\n]{0,200}?\s)??-P\s{1,3}(?:[\"'])?(?P<secret>[^\s\"'\\-][^\s\"'\\]{3,100})",
-    ),
-    make_pattern(
-        "password",
-        "sqlplus",
-        r"sqlplus\s(?:[^\n]{0,60}?\s)??(?:[\"'])?[\w$#]{1,60}/(?P<secret>[^\s\"'\\@/]{4,100})(?=@)",
-        folded=True,
-    ),
-    make_pattern(
-        "password",
-        "credential(",
-        rf"credential\(\s{{0,3}}{QUOTE}{_STRING}{{1,100}}{QUOTE}\s{{0,3}},\s{{0,3}}{QUOTE}(?P<secret>{_STRING}{{4,100}})(?=\\{{0,7}}[\"'])",
+        "identified␣by",
+        r"identified by(?: values?| password)?\s{1,3}(?P<secret>[^\s\"'`\\,]{5,100})",
         folded=True,
         digits=True,
     ),
     make_pattern(
         "password",
-        "assword:",  # of a script for expect
-        rf"assword:\s{{0,2}}{QUOTE}\s{{1,9}}send\s(?:--\s)?{QUOTE}(?P<secret>[^\s\"'\\]{{4,100}})",
-    ),
-    make_pattern(
-        "token",
-        "_secret␣ _token␣ _key␣ _pass␣ _password␣ _pat␣",  # set -gx NAME value
-        r"_(?:secret|token|key|pass|password|pat)\s{1,3}(?P<secret>[A-Za-z0-9_+/=-]{20,400})(?![A-Za-z0-9_(.])",
+        NAME_HINTS,  # the last column of a row that is inserted
+        rf"{NAME}[\w`\]]{{0,12}}(?:{QUOTE})?\s?\)\s{{0,9}}values\s{{0,9}}\(\s?(?:[^,()\\]{{1,60}},\s?){{0,6}}?{QUOTE}"
+        rf"(?P<secret>{TEXT}{{4,200}})(?=\\{{0,7}}[\"']\s?\))",
         folded=True,
-        digits=True,
+    ),
+    make_pattern("password", '"␣*␣"', r"\" \* \"(?P<secret>[^\s\"\\*]{4,100})(?=\")"),  # chap-secrets
+    make_pattern(
+        "password",
+        "mysql\" mysql' mysql\\",
+        rf"mysql{QUOTE}\s{{0,3}},\s{{0,3}}(?:{QUOTE}|`)[^\s:\"'\\`]{{1,60}}:(?P<secret>[^\s\"'\\`]{{3,200}})@"
+        rf"(?:tcp|unix)\(",
     ),
     make_pattern(
-        "token",
-        "_pat␣= _pat=",
-        rf"_pat\s{{0,3}}=\s{{0,3}}(?:{QUOTE})?(?P<secret>[A-Za-z0-9]{{20,400}})",
+        "password",
+        "password secret key␣",  # kept as a number says it: password 0 …
+        r"(?:password|secret|key) [0-9]{1,2} (?P<secret>[^\s\"'\\]{4,200})",
         folded=True,
         digits=True,
     ),
@@ -172,4 +162,4 @@ _ARGUMENTS = (
     ),
 )
 
-COMMAND_PATTERNS = (*_OPTIONS_OF_COMMANDS, *_ARGUMENTS)
+COMMAND_PATTERNS = (*_list_commands(), *_ANY_COMMAND)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from sojourn.text.lazy_pattern import LazyPattern
 from sojourn.text.secret_patterns import KEY_PATTERNS, OTHER_PATTERNS
+from sojourn.text.secret_shape import has_digit, is_code, is_mixed, is_random, is_stand_in, is_strong, may_be_word
 from sojourn.text.secret_syntax import SecretPattern
 
 Redactor = Callable[[str], str]
@@ -56,21 +56,13 @@ KEYS = _hinted(KEY_PATTERNS, 0)
 OTHERS = _hinted(OTHER_PATTERNS, len(KEY_PATTERNS))
 # Most texts lack these signs and stems, and a search for few is faster than for many. Stems ignore case.
 _SIGNS, _STEMS = (
-    tuple(":/=?&-$<"),
+    tuple(":/=?&-$<|"),
     ("pass", "key", "token", "secret", "bearer", "cookie", "author", "login", "curl", "mysql"),
 )
 _NOT_ASCII = "é"  # stands for every letter that is not ASCII
 _MIN_CHARS = 14  # a key is one long word; most words are short, so few are searched
 _OF_KEYS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/+=")
 _APART = bytes(one if one in _OF_KEYS else ord(" ") for one in range(256))
-# Placeholders where a secret would be: stars, dots, names of variables.
-_STAND_IN = LazyPattern(
-    r"\[redacted|\$?\{|[*x.•_-]+$|\$[A-Za-z_][A-Za-z0-9_]*$|os\.|process\.env|settings\.|config\.|self\."
-    r"|(?:[a-z_]+_)?(?:passw(?:or)?d|secret|apikey|key|token)$"
-    r"|(?:sha|md|utf|base|argon|scrypt|pbkdf|hs|rs|aes|rfc|v|http)[-_]?[0-9][-_a-z0-9]*$",  # ways to keep a password
-    re.IGNORECASE,
-)
-_NAME = re.compile(r"[A-Za-z_.]+")
 
 
 @lru_cache(maxsize=4096)
@@ -145,7 +137,7 @@ def _find(one: HintedPattern, where: str, text: str) -> Iterator[FoundSecret]:
     group = "secret" if "secret" in pattern.groupindex else 0
     while at >= 0:
         hit = pattern.match(text, at)
-        if hit and not _is_stand_in(one.secret, hit, hit[group]):
+        if hit and not _is_ordinary(one.secret, hit, hit[group]):
             yield FoundSecret(hit.start(group), one.rank, hit.end(group), one.secret.kind, at)
         at = where.find(one.hint, at + 1)
 
@@ -182,18 +174,18 @@ def redact(text: str) -> str:
     return black_out(text, remove_overlaps(found), 0, len(text)) if found else text
 
 
-def _is_stand_in(secret: SecretPattern, hit: re.Match[str], value: str) -> bool:
-    """Whether a value is no secret; unquoted, `api_key: Optional` and `password=ask.user()` are code."""
-    if secret.digits and not any(c.isdigit() for c in value):
+def _is_ordinary(secret: SecretPattern, hit: re.Match[str], value: str) -> bool:
+    """Whether a value is no secret: a word, code, or a placeholder."""
+    if (secret.digits and not has_digit(value)) or (secret.strong and not is_strong(value)):
+        return True
+    if secret.mixed and not is_mixed(value):
         return True
     if "secret" not in hit.re.groupindex:
         return False
     before, after = hit.string[hit.start() : hit.start("secret")], hit.string[hit.end() : hit.end() + 1]
-    if _STAND_IN.compiled.match(value):
+    if is_stand_in(value) or (secret.random and not (is_random(value) or may_be_word(value, before))):
         return True
-    if not secret.named or before[-1] in "\"'" or not _NAME.fullmatch(value):
-        return False
-    return before.rstrip().endswith(":") or "." in value or after in ("(", "[", ",", ")")
+    return secret.named and is_code(value, before, after)
 
 
 def holds_secrets(data: bytes) -> bool:

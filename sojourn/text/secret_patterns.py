@@ -1,4 +1,4 @@
-"""Secret patterns: keys recognised by their prefix, and values by the name before them."""
+"""Secret patterns: keys recognised by their prefix, blocks and addresses; and all patterns together."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from sojourn.text.command_secrets import COMMAND_PATTERNS
-from sojourn.text.secret_syntax import ALONE, END, IS, IS_QUOTED, QUOTE, VALUE, SecretPattern, make_pattern
+from sojourn.text.named_secrets import NAMED_PATTERNS
+from sojourn.text.secret_syntax import ALONE, END, SecretPattern, make_pattern
 
 
 def _keys(kind: str, *forms: str) -> Iterator[SecretPattern]:
@@ -16,7 +17,7 @@ def _keys(kind: str, *forms: str) -> Iterator[SecretPattern]:
         yield make_pattern(kind, start, f"{ALONE}{re.escape(start)}{rest}{END}", digits=True)
 
 
-_PEM = r"[A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+_PEM = r"[A-Za-z0-9 ]{0,30}(?:PRIVATE KEY(?: BLOCK)?|SECRET KEY|Static key V1)-----"
 _BREAK = r"(?:\s|\\{1,7}[nr])"
 _LINES = rf"{_BREAK}{{0,4}}[A-Za-z0-9+/=]{{20,16000}}+(?:{_BREAK}{{1,4}}[A-Za-z0-9+/=]{{20,100}}+){{0,200}}+"
 _LETTER = "[A-Za-z0-9]"
@@ -30,6 +31,11 @@ _BLOCKS = (
         rf"-----BEGIN {_PEM}(?:(?:[^\"'\\-]|\\{{1,7}}[nrt]|-(?!----)){{1,4000}}+-----END {_PEM}|{_LINES})",
     ),
     make_pattern("private-key", "Private-Lines", rf"Private-Lines:\s{{0,3}}[0-9]{{1,4}}(?P<secret>{_LINES})"),
+)
+
+_UNKNOWN = (
+    # Most vendors put a short word before their keys.
+    make_pattern("api-key", "_ -", rf"(?<=[A-Za-z0-9]{{2}})[_-](?P<secret>{_LETTER}{{32,250}}){END}", mixed=True),
 )
 
 # Each of these is one long word without spaces.
@@ -54,10 +60,46 @@ KEY_PATTERNS = (
         f"fw_ {_LETTER}{{20,250}}",
         f"sk_ {_HEX}{{40,250}}",
         f"lsv2_ [a-z]{{2}}_{_HEX}{{32}}_{_HEX}{{6,20}}",
-        f"dop_v1_ {_HEX}{{64}}",
-        f"doo_v1_ {_HEX}{{64}}",
-        "shpat_ [0-9a-fA-F]{32}",
-        "shpss_ [0-9a-fA-F]{32}",
+        *(f"do{one}_v1_ {_HEX}{{64}}" for one in "por"),
+        *(f"shp{one}_ [0-9a-fA-F]{{32}}" for one in ("at", "ss", "ca", "pa")),
+        *(f"{one}_ {_HEX}{{40}}" for one in ("squ", "sqp", "sqa", "sbp_v0")),
+        f"cosmo_ {_HEX}{{32}}",
+        *(f"NR{one}- {_WORD}{{19,40}}" for one in ("BR", "II", "JS")),
+        f"SWMTKN-1- {_WORD}{{60,90}}",
+        f"SWMKEY-1- {_WORD}{{40,50}}",
+        f"dckr_oat_ {_WORD}{{20,250}}",
+        "PMAT- [A-Z0-9]{26}",
+        "akab- [a-z0-9]{16}-[a-z0-9]{16}",
+        f"bedrock-api-key- {_LETTER}{{20,250}}",
+        f"sntryu_ {_HEX}{{64}}",
+        f"rdme_ {_LETTER}{{60,100}}",
+        f"rubygems_ {_HEX}{{48}}",
+        f"CLOJARS_ {_LETTER}{{50,80}}",
+        f"pnu_ {_LETTER}{{36}}",
+        *(f"pscale_{one}_ [A-Za-z0-9_=.-]{{30,80}}" for one in ("tkn", "oauth", "pw")),
+        f"api_org_ {_LETTER}{{34}}",
+        f"ico- {_LETTER}{{32}}",
+        f"HRKU- {_WORD}{{36,80}}",
+        "API- [A-Z0-9]{26}",
+        f"sq0atp- {_WORD}{{22}}",
+        f"sq0csp- {_WORD}{{43}}",
+        "glc_ [A-Za-z0-9+/=]{32,400}",
+        *(f"sm_{one}_ {_LETTER}{{16}}" for one in ("aat", "pat", "sat")),
+        *(f"shippo_{one}_ [0-9a-fA-F]{{40}}" for one in ("live", "test")),
+        f"AKCp {_LETTER}{{60,80}}",
+        "ABSK [A-Za-z0-9+/]{100,300}={0,2}",
+        f"sha256~ {_WORD}{{43}}",
+        "A3- [A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}",
+        rf"pat. {_WORD}{{22}}\.{_LETTER}{{24}}\.{_LETTER}{{20}}",
+        *(f"FLWSECK_{one}- {_LETTER}{{12,80}}" for one in ("TEST", "LIVE")),
+        *(f"EZ{one}K {_LETTER}{{54}}" for one in "TA"),
+        f"duffel_test_ {_WORD}{{43}}",
+        f"duffel_live_ {_WORD}{{43}}",
+        f"fio-u- {_WORD}{{64}}",
+        rf"dt0c01. {_LETTER}{{24}}\.{_LETTER}{{64}}",
+        f"live_ {_WORD}{{40}}",
+        f"p8e- {_LETTER}{{32}}",
+        f"LTAI {_LETTER}{{20}}",
         f"lin_api_ {_LETTER}{{32,250}}",
         f"ntn_ {_LETTER}{{40,250}}",
         f"secret_ {_LETTER}{{43}}",
@@ -90,7 +132,27 @@ KEY_PATTERNS = (
     make_pattern("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", ALONE + r"gh[pousr]_[A-Za-z0-9]{30,255}"),
     make_pattern("github-token", "github_pat_", ALONE + r"github_pat_[A-Za-z0-9_]{30,255}"),
     make_pattern("gitlab-token", "glpat-", ALONE + r"glpat-[A-Za-z0-9_-]{16,255}"),
-    *_keys("gitlab-token", *(f"{start}- [A-Za-z0-9_.-]{{16,255}}" for start in ("gldt", "glrt", "glcbt", "glptt"))),
+    *_keys(
+        "gitlab-token",
+        *(
+            f"{start}- [A-Za-z0-9_.-]{{16,255}}"
+            for start in (
+                "gldt",
+                "glrt",
+                "glcbt",
+                "glptt",
+                "glft",
+                "glffct",
+                "glimt",
+                "glagent",
+                "gloas",
+                "glsoat",
+                "glrtr",
+                "glwt",
+            )
+        ),
+    ),
+    make_pattern("gitlab-token", "GR1348941", rf"{ALONE}GR1348941{_WORD}{{20}}"),
     make_pattern("slack-token", "xox xapp-", ALONE + r"(?:xox[abeprs]|xapp-[0-9])-[A-Za-z0-9-]{10,250}"),
     make_pattern("webhook", "hooks.slack.com/", r"hooks\.slack\.com/[a-z]{3,20}/(?P<secret>[A-Za-z0-9/]{20,200})"),
     make_pattern("webhook", "/api/webhooks/", r"/api/webhooks/[0-9]{15,25}/(?P<secret>[A-Za-z0-9_-]{30,200})"),
@@ -104,6 +166,8 @@ KEY_PATTERNS = (
     *_keys("google-key", f"GOCSPX- {_WORD}{{20,60}}"),
     make_pattern("google-token", "ya29.", ALONE + r"ya29\.[A-Za-z0-9_-]{20,4000}"),
     make_pattern("telegram-token", ":AA", rf"(?<=[0-9]{{8}}):(?P<secret>AA{_WORD}{{33}})(?!{_WORD})"),
+    make_pattern("telegram-token", "/bot", rf"/bot[0-9]{{6,12}}:(?P<secret>{_WORD}{{30,45}})"),
+    make_pattern("webhook", "/IncomingWebhook/", r"/IncomingWebhook/(?P<secret>[0-9a-f]{32}/[0-9a-f-]{36})"),
     make_pattern("groq-key", "gsk_", ALONE + r"gsk_[A-Za-z0-9]{40,255}"),
     make_pattern("hf-token", "hf_", ALONE + r"hf_[A-Za-z0-9]{30,255}"),
     make_pattern("npm-token", "npm_", ALONE + r"npm_[A-Za-z0-9]{36}"),
@@ -117,7 +181,9 @@ KEY_PATTERNS = (
 _IN_ADDRESSES = (
     # A password may hold @ and /; what begins like a port is none.
     make_pattern(
-        "url-password", "://", r"://[^\s:/@\"'\\<>]{0,100}:(?![0-9]{1,5}[/?#])(?P<secret>[^\s\"'\\<>]{1,200})@(?=\S)"
+        "url-password",
+        "://",
+        r"://[^\s:/@\"'\\<>]{0,100}(?:@[\w.-]{1,80})?:(?![0-9]{1,5}[/?#])(?P<secret>[^\s\"'\\<>]{1,200})@(?=\S)",
     ),
     make_pattern("url-password", "://", rf"://(?P<secret>{_WORD}{{20,255}})@(?=[A-Za-z0-9])", digits=True),
     make_pattern(
@@ -129,221 +195,4 @@ _IN_ADDRESSES = (
     ),
 )
 
-_BY_NAME = (
-    make_pattern(
-        "bearer",
-        "authorization",
-        rf"authorization{IS}(?:bearer|basic|token)\s{{1,3}}(?P<secret>[A-Za-z0-9._~+/=-]{{8,4000}})",
-        folded=True,
-    ),
-    make_pattern(
-        "bearer",
-        "bearer",
-        rf"{ALONE}bearer\s{{1,3}}(?P<secret>[A-Za-z0-9._~+/=-]{{20,4000}})",
-        folded=True,
-        digits=True,
-    ),
-    make_pattern(
-        "cookie",
-        "cookie",
-        rf"cookie{IS}(?:[\w.-]{{1,40}}=[^\s;,\"'\\]{{0,7}};[ ]?){{0,8}}?"
-        r"(?P<secret>[\w.-]{1,60}=[^\s;,\"'\\]{8,2000}+"
-        r"(?:;[ ]?[\w.-]{1,60}=?[^\s;,\"'\\]{0,500}+){0,40}+)",
-        folded=True,
-        digits=True,
-    ),
-    make_pattern(
-        "password",
-        "password passwd passphrase secret apikey api_key api-key access_key accesskey private_key privatekey "
-        "accountkey account_key signing_key encryption_key master_key",
-        r"(?:passw(?:or)?d|passphrase|secret(?:[_-]?access)?(?:[_-]?key)?|api[_-]?key|access[_-]?key|private[_-]?key"
-        rf"|account_?key|(?:signing|encryption|master)_key){IS}(?P<secret>{VALUE}{{8,400}})",
-        folded=True,
-        named=True,
-    ),
-    make_pattern(
-        "password",
-        "password passwd",
-        rf"passw(?:or)?d{IS}(?P<secret>{VALUE}{{5,7}})(?!{VALUE})",
-        folded=True,
-        digits=True,
-        named=True,
-    ),
-    make_pattern(
-        "password",
-        "password passphrase --password --passphrase",
-        rf"(?:pass(?:word|phrase)\s{{1,3}}(?:is|was)|--pass(?:word|phrase))\s{{1,3}}(?:{QUOTE}|`)?"
-        rf"(?P<secret>{VALUE}{{6,100}})(?!{VALUE})",
-        folded=True,
-        digits=True,
-        named=True,
-    ),
-    make_pattern("password", "login", r"login\s[^\s\"'\\]{1,100}\s{1,9}password\s{1,3}(?P<secret>[^\s\"'\\]{4,200})"),
-    make_pattern(
-        "password",
-        "curl",
-        rf"curl\s(?:[^\n]{{0,300}}?\s)??(?:-u|-U|--user|--proxy-user)[\s=]{{1,3}}(?:{QUOTE})?[^\s:\"'\\]{{1,100}}:(?P<secret>[^\s\"'\\]{{3,200}})",
-    ),
-    make_pattern(
-        "password",
-        "mysql sshpass 7z␣ 7za␣ rar␣",
-        r"(?:mysql(?:dump|admin)?|sshpass|7za?|rar)\s(?:[^\n]{0,200}?\s)??-p(?P<secret>[^\s\"'\\-][^\s\"'\\]{3,200})",
-        needs="-",
-    ),
-    make_pattern(
-        "token", "token", rf"token{IS}(?P<secret>[A-Za-z0-9._~+/=-]{{16,400}})", folded=True, digits=True, named=True
-    ),
-)
-
-_SHORT_VALUE = rf"(?P<secret>(?![0-9.,%]+(?![A-Za-z0-9]))(?![/~.]){VALUE}{{6,200}})"
-_WORDS = (
-    "passwort kennwort contraseña senha пароль Пароль パスワード 密码 密碼 口令 暗号 hasło wachtwoord lösenord parola"
-)
-_SAYS = r"(?:\s{1,2}(?:lautet|ist|est|es|is|was|for\s[^\s:]{1,60})|[是为為は])"
-
-_IN_WORDS = (
-    make_pattern(
-        "password",
-        f"{_WORDS} passe",
-        rf"(?:{'|'.join(_WORDS.split())}|passe)(?:{_SAYS}?\s{{0,3}}[:=：]|[是为為])\s{{0,3}}(?:{QUOTE})?{_SHORT_VALUE}",
-        folded=True,
-        needs=":=é",
-        digits=True,
-        named=True,
-    ),
-    make_pattern(
-        "password",
-        "password passphrase",
-        rf"pass(?:word|phrase){_SAYS}{{1,2}}\s{{0,3}}[:：]\s{{0,3}}(?:{QUOTE}|`)?{_SHORT_VALUE}",
-        folded=True,
-        digits=True,
-        named=True,
-    ),
-    make_pattern(
-        "password",
-        "pass= pass: pass␣= pass\" pass' pass\\ pwd pw",
-        rf"(?<![A-Za-z])(?:pass|pwd|pw){IS}{_SHORT_VALUE}",
-        folded=True,
-        needs=":=é",
-        digits=True,
-        named=True,
-    ),
-    make_pattern(
-        "password",
-        "psk wpa",
-        rf"(?:psk|wpa_passphrase|wpa_key){IS}(?P<secret>[^\s\"'\\]{{8,64}})",
-        digits=True,
-        needs="=",
-    ),
-    make_pattern(
-        "password",
-        "passphrase",  # of several words, in quotes
-        rf"passphrase(?:{IS_QUOTED}|(?: [\w'-]{{1,20}}){{0,6}}? (?:is|was):?\s{{1,2}}{QUOTE})"
-        rf"(?P<secret>(?-i:[a-z0-9])[^\s\"'\\]{{0,30}}(?: [^\s\"'\\]{{1,30}}){{2,12}})(?=\\{{0,7}}[\"'])",
-        folded=True,
-    ),
-    make_pattern(
-        "password",
-        "password passwd passwort kennwort",
-        rf"(?:passw(?:or)?[dt]|kennwort){IS_QUOTED}"
-        rf"(?P<secret>(?-i:[a-z0-9])[^\s\"'\\]{{0,30}}(?: [^\s\"'\\]{{1,30}}){{1,12}})(?=\\{{0,7}}[\"'])",
-        folded=True,
-        digits=True,
-    ),
-    make_pattern(
-        "token",
-        "token",
-        rf"token{IS}(?P<secret>(?![0-9.,]+(?![A-Za-z]))[A-Za-z0-9._~+/=:-]{{8,15}})(?![A-Za-z0-9._~+/=-])",
-        folded=True,
-        digits=True,
-        named=True,
-    ),
-    make_pattern(
-        "password",
-        f"{_WORDS} passe␣ clave␣",  # with words between the name and the value
-        rf"(?:{'|'.join(_WORDS.split())}|passe|clave)(?: [^\s:=\"'\\]{{1,30}}){{1,6}}?"
-        rf"\s(?:lautet|ist|est|es|is)\s{{1,2}}(?:{QUOTE}|`|[«„“]\s?)?(?P<secret>[^\s\"'\\«»„“”(){{}}<>$]{{6,100}})",
-        folded=True,
-        digits=True,
-    ),
-    make_pattern(
-        "password",
-        "パスワード 密码 密碼 口令",
-        r"(?:パスワード|密码|密碼|口令)[は是为為：]\s?[「『“\"']?(?P<secret>[A-Za-z0-9._~+/=@!#$%^&*?-]{6,100})",
-        digits=True,
-        needs="é",
-    ),
-    make_pattern(
-        "recovery-code",
-        "recovery␣code backup␣code",
-        r"(?:recovery|backup) codes?[^\n]{0,80}?\s{1,4}"
-        r"(?P<secret>[0-9a-z]{4,6}-[0-9a-z]{4,6}(?:[\s,]{1,4}[0-9a-z]{4,6}-[0-9a-z]{4,6}){0,19})(?![0-9a-z-])",
-        folded=True,
-        digits=True,
-    ),
-    make_pattern(
-        "password",
-        "creds credentials",
-        r"cred(?:ential)?s\s{0,2}[:=]\s{0,2}[\w.@-]{1,40}:(?P<secret>[^\s\"'\\/:]{6,100})",
-        folded=True,
-        needs=":",
-        digits=True,
-    ),
-)
-
-# A name in one place and its value in the next: attributes, elements, lists of pairs.
-_KEY_NAME = r"(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)[\w.-]{0,20}"
-_KEY_NAMES = (
-    "password passwd passphrase secret token apikey api_key api-key access_key accesskey private_key privatekey"
-)
-_ELEMENTS = "password passwd pwd passphrase secret token apikey api_key clientsecret accesstoken privatekey"
-
-_IN_FILES = (
-    make_pattern(
-        "password",
-        _KEY_NAMES,
-        rf"{_KEY_NAME}{QUOTE}(?:\s{{0,3}},\s{{0,40}}|\s{{1,40}})(?:{QUOTE})?[a-z_]{{0,12}}value{IS}"
-        r"(?P<secret>[^\s\"'\\<>$]{4,200})(?=\\{0,7}[\"'])",
-        folded=True,
-        named=True,
-    ),
-    make_pattern(
-        "password",
-        _KEY_NAMES,
-        rf"{_KEY_NAME}(?:{QUOTE})?\s{{1,20}}value:\s{{1,3}}(?:{QUOTE})?(?P<secret>{VALUE}{{6,200}})",
-        folded=True,
-        digits=True,
-        named=True,
-    ),
-    make_pattern("password", _KEY_NAMES, rf"{_KEY_NAME}{QUOTE}>(?P<secret>[^<>\s\"'\\$]{{4,200}})(?=</)", folded=True),
-    make_pattern(
-        "password",
-        " ".join(f"<{one}>" for one in _ELEMENTS.split()),
-        rf"<(?:{'|'.join(_ELEMENTS.split())})>(?P<secret>[^<>\s\"'\\${{]{{4,400}})(?=</)",
-        folded=True,
-    ),
-    make_pattern(
-        "registry-auth",
-        "auth\" auth' auth\\",
-        rf"auth{QUOTE}\s{{0,3}}:\s{{0,3}}{QUOTE}(?P<secret>[A-Za-z0-9+/]{{8,800}}={{0,2}})(?=\\{{0,7}}[\"'])",
-        digits=True,
-        needs=":",
-    ),
-    make_pattern(
-        "registry-auth", "_auth= _authToken=", r"_auth(?:Token)?=\s{0,2}(?P<secret>[A-Za-z0-9._~+/=-]{8,800})"
-    ),
-    make_pattern("private-key", "client-key-data", rf"client-key-data{IS}(?P<secret>[A-Za-z0-9+/=]{{20,16000}})"),
-    make_pattern(
-        "password",
-        ":5432: :5433: :6432: :*:*:",  # .pgpass
-        r"(?<=[A-Za-z0-9*]):(?:[0-9]{4}:[^\s:\"'\\]{1,64}|\*:\*):[^\s:\"'\\]{1,64}:(?P<secret>[^\s:\"'\\]{4,200})",
-    ),
-    make_pattern(
-        "password-hash",
-        "$1$ $5$ $6$ $y$ $2a$ $2b$ $2y$ $apr1$ $argon2i $argon2d",
-        r"\$(?:1|5|6|y|2[aby]|apr1|argon2id?|argon2d)\$(?P<secret>[A-Za-z0-9./$=,+]{20,250})",
-        digits=True,
-    ),
-)
-
-OTHER_PATTERNS = (*_BLOCKS, *_IN_ADDRESSES, *_BY_NAME, *COMMAND_PATTERNS, *_IN_WORDS, *_IN_FILES)
+OTHER_PATTERNS = (*_BLOCKS, *_UNKNOWN, *_IN_ADDRESSES, *NAMED_PATTERNS, *COMMAND_PATTERNS)

@@ -1,7 +1,8 @@
 """Stream redaction: redacts a text that arrives in pieces, and holds back what may be the beginning of a secret.
 
 What was released is at all times a prefix of the whole text redacted. The name before a secret is released at once;
-only its value waits, until a character says where it ends. Ordinary words do not wait.
+only its value waits, until a character says where it ends. Ordinary words do not wait, but for the three behind such a
+name: "the password for staging" may go on with the password.
 """
 
 from __future__ import annotations
@@ -72,9 +73,9 @@ class StreamRedactor:
             partial = one.secret.pattern.partial
             if len(text) <= at + partial.before:
                 name = min(name, at)
-            can_reach = at + partial.least < first and len(text) <= at + partial.longest
-            if can_reach and partial.is_open(text, at):
-                first, name = max(self._released, at + partial.least), min(name, at)
+            matters = at + partial.least < first or at < name
+            if matters and len(text) <= at + partial.longest and partial.is_open(text, at):
+                first, name = min(first, max(self._released, at + partial.least)), min(name, at)
         return first, name
 
     def _iter_candidates(self) -> Iterator[tuple[HintedPattern, int]]:
@@ -110,11 +111,15 @@ def _find_beginnings(text: str, hint: str, start: int) -> list[int]:
 
 @cache
 def _compile_beginnings() -> re.Pattern[str]:
-    """Finds a whole hint of a key, or the beginning of one at the end of the text."""
-    forms = []
+    """Finds a whole hint of a key, or the beginning of one at the end of the text; grouped by the first letter, which
+    `re` searches fastest."""
+    rests: dict[tuple[str, str], list[str]] = {}
     for one in KEYS:
-        form = ""
+        rest = ""
         for char in reversed(one.hint[1:]):
-            form = rf"(?:\Z|{re.escape(char)}{form})"
-        forms.append(f"{ALONE if one.secret.pattern.starts_with(ALONE) else ''}{re.escape(one.hint[0])}{form}")
-    return re.compile("|".join(forms))
+            rest = rf"(?:\Z|{re.escape(char)}{rest})"
+        before = ALONE if one.secret.pattern.starts_with(ALONE) else ""
+        rests.setdefault((one.hint[0], before), []).append(rest)
+    return re.compile(
+        "|".join(f"(?={re.escape(first)}){before}.(?:{'|'.join(some)})" for (first, before), some in rests.items())
+    )

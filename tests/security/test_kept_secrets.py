@@ -16,7 +16,7 @@ from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.store_steps import begin
 
 KEY = "sk-proj-" + "Ab1" * 12
-TEXT = f"The key is {KEY} and more text."
+TEXT = f"It is this {KEY} and more text."
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ async def test_the_upgrade_leaves_no_secret_in_the_store(home, old):
     sessions = [(await store.get(old)).title]
     await store.close()
     texts = [one.item.text for one in kept if isinstance(one.item, Chunk)]
-    assert texts == ["The key is [redacted:api-key] and more text."]
+    assert texts == ["It is this [redacted:api-key] and more text."]
     thoughts = [one.item.detail["text"] for one in kept if getattr(one.item, "stage", "") == "thinking"]
     assert "".join(thoughts) == texts[0]
     assert "[redacted:api-key]" in sessions[0]
@@ -70,7 +70,7 @@ async def test_the_upgrade_leaves_no_secret_in_the_store(home, old):
 
 async def test_a_reader_of_the_old_log_goes_on_where_it_was(home, old):
     store = SqliteStore(home / "state.db")
-    whole = "The key is [redacted:api-key] and more text."
+    whole = "It is this [redacted:api-key] and more text."
     rests = []
     for after in (0, 11, 12, 15, 18):
         kept = [one.item.text async for one in store.read(old, after=after) if isinstance(one.item, Chunk)]
@@ -79,7 +79,7 @@ async def test_a_reader_of_the_old_log_goes_on_where_it_was(home, old):
     assert rests[0] == whole
     assert all(whole.endswith(rest) for rest in rests)
     assert [len(rest) for rest in rests] == sorted((len(rest) for rest in rests), reverse=True)
-    assert rests[2] == whole[len("The key is") :]
+    assert rests[2] == whole[len("It is this") :]
 
 
 async def test_an_idempotency_key_from_before_is_found_under_its_hash(home, old):

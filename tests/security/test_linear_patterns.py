@@ -27,7 +27,7 @@ NOT_HERE = frozenset(
 # These are only ever asked whether they fit a text from its beginning.
 ANCHORED = frozenset(
     {
-        "sojourn.text.redaction._STAND_IN",
+        "sojourn.text.secret_shape._STAND_IN",
         "sojourn.tool_schema._PARAMETER_LINE",
         "sojourn.tools.danger.rules.REBUILDABLE",
         "sojourn.tools.danger.rules._RISKY_VARIABLES",

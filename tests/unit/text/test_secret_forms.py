@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.text.redaction import redact
+from tests.secret_forms import fill_form, list_forms
 
 DATA = Path(__file__).parents[2] / "data"
 FORMS = [json.loads(line) for line in (DATA / "secret_forms.jsonl").read_text("utf-8").splitlines()]
@@ -17,6 +18,58 @@ def test_nearly_all_forms_are_recognised(which):
     forms = [one for one in FORMS if one["set"] == which]
     kept = [one["text"] for one in forms if one["secret"] in redact(one["text"])]
     assert len(kept) <= len(forms) * 0.05, kept
+
+
+@pytest.mark.parametrize("which", ["seen", "held_out"])
+def test_nearly_all_templates_are_recognised(which):
+    forms = [form for seed in range(3) for form in list_forms(which, seed)]
+    kept = [form.text for form in forms if form.leaks(redact(form.text))]
+    assert len(forms) > 400
+    assert len(kept) <= len(forms) * 0.03, kept
+
+
+NAMES = (
+    "password db_password DB_PASS userPwd api_key apiKey client_secret authToken bot.token SECRET_KEY_BASE signingKey"
+)
+WAYS = [
+    "<n>=<v>",
+    "<n>: <v>",
+    "<n> = '<v>'",
+    '"<n>": "<v>"',
+    "'<n>' => '<v>'",
+    "<n> := `<v>`",
+    '<n>: string = "<v>"',
+    "--<n> <v>",
+    "<<n>><v></<n>>",
+    '<x <n>="<v>"/>',
+    '<x name="<n>" value="<v>"/>',
+    "- name: <n>\n  value: <v>",
+    'x["<n>"] = "<v>"',
+    'set("<n>", "<v>")',
+    "?<n>=<v>&x=1",
+    "ENV <n> <v>",
+    "-D<n>=<v>",
+    "<n>: |\n  <v>",
+    "**<n>**: <v>",
+    "| <n> | <v> |",
+    "<n> -> <v>",
+    "my <n> is <v>",
+    '#define <n> "<v>"',
+    '<n> ?? "<v>"',
+    "<n>%3D<v>",
+    "<n>, <v>",
+    "<n>[]=<v>",
+    "<n>: !!str <v>",
+    '\\"<n>\\": \\"<v>\\"',
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_name_is_known_in_every_syntax(way):
+    for name in NAMES.split():
+        for kind in ("alnum:32", "human:1", "hex:40", "strong:14", "uuid:1"):
+            form = fill_form(name, way.replace("<n>", name).replace("<v>", f"{{{{{kind}}}}}"), seed=1)
+            assert not form.leaks(redact(form.text)), form.text
 
 
 @pytest.mark.parametrize("form", FORMS, ids=range(len(FORMS)))
@@ -38,7 +91,8 @@ def test_ordinary_code_is_left_alone():
 def test_ordinary_conversations_are_left_alone():
     lines = [
         line
-        for file in sorted((DATA / "tool_results").rglob("*.json*"))
+        for folder in ("tool_results", "golden")
+        for file in sorted((DATA / folder).rglob("*.json*"))
         for line in file.read_text("utf-8", "replace").splitlines()
     ]
     changed = [line for line in lines if redact(line) != line]
