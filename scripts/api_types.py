@@ -16,6 +16,12 @@ TARGET = Path(__file__).parents[1] / "web/src/api/schema.ts"
 _HEAD = "// Written by `python -m scripts.api_types` from the OpenAPI document. A test keeps it up to date.\n"
 _NOT_ASKED_BY_PAGES = (
     "OpenAI",
+    "Anthropic",
+    "ChatCompletion",
+    "Response",
+    "TextOptions",
+    "TokenCount",
+    "TokenDetails",
     "Completion",
     "Stream",
     "HTTPValidation",

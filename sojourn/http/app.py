@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from sojourn.http import (
+    anthropic_messages,
     approvals,
     attachments,
     chat,
@@ -15,6 +16,7 @@ from sojourn.http import (
     openapi,
     problems,
     proof,
+    responses,
     runtimes,
     search,
     sessions,
@@ -49,7 +51,19 @@ def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> Fas
     app.state.shutdown = shutdown.Shutdown()
     app.state.streams = Streams(float(context.settings["server.heartbeat_seconds"]))
     problems.install(app)
-    talking = (turns, approvals, chat, chat_commands, event_routes, runtimes, completions, login, proof)
+    talking = (
+        turns,
+        approvals,
+        chat,
+        chat_commands,
+        event_routes,
+        runtimes,
+        completions,
+        responses,
+        anthropic_messages,
+        login,
+        proof,
+    )
     for part in (status, shutdown, sessions, transcripts, trash, attachments, search, *talking):
         app.include_router(part.router)
     app.state.mounts.mount(app)

@@ -15,7 +15,7 @@ from sojourn.http.access_token import AccessToken
 from sojourn.http.admissions import Admissions, Right
 from sojourn.http.browser_sessions import PAGE_KEY_HEADER, BrowserSessions
 from sojourn.http.host_names import BROWSER_NAME, Host, HostNames, parse_host
-from sojourn.http.problems import problem_response, to_problem
+from sojourn.http.problems import OPENAI_PREFIX, problem_response, to_problem
 from sojourn.http.user_agent import resolves_localhost_names
 
 PUBLIC_PATHS = frozenset({"/healthz", "/enter", "/proof"})  # needs no token
@@ -85,6 +85,9 @@ class AuthMiddleware:
 
     async def _find_right(self, scope: Scope, host: Host) -> Right | None:
         scheme, _, shown = _header(scope, b"authorization").partition(" ")
+        if not scheme and scope["path"].startswith(OPENAI_PREFIX):  # as programs send it that speak Anthropic's API
+            shown = _header(scope, b"x-api-key")
+            scheme = "bearer" if shown else ""
         if scheme.lower() == "bearer":
             address = scope["client"][0] if scope.get("client") else ""
             if await self._access.admits(shown.strip(), address):

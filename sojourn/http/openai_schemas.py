@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sojourn.core.errors import BadInput
-from sojourn.core.events import Done
 from sojourn.core.messages import Message, ToolCall, assistant
-from sojourn.http.json_safe import to_number
-from sojourn.http.turns import decode_base64
+from sojourn.http.completion_turn import Completion
+from sojourn.http.prompt_messages import (
+    CallPrompt,
+    InlineFile,
+    PromptMessage,
+    build_prompt,
+    parse_data_address,
+    refuse_client_tools,
+    refuse_format,
+    refuse_more_than_one,
+)
 
 _ROLES = {"developer": "system", "function": "tool"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InlineFile:
-    """A file that came inside a message."""
-
-    data: bytes
-    media_type: str
-    name: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompletionInput:
-    """A call's messages: what was said before, and what is said now."""
-
-    earlier: tuple[Message, ...]
-    text: str
-    files: tuple[InlineFile, ...] = ()
 
 
 class CompletionMessage(BaseModel):
@@ -53,11 +40,12 @@ class CompletionMessage(BaseModel):
         found = (part.get("text") or part.get("refusal") for part in self.content or [])
         return "\n".join(text for text in found if isinstance(text, str))
 
-    def files(self) -> list[InlineFile]:
+    def to_prompt(self) -> PromptMessage:
         parts = self.content if isinstance(self.content, list) else []
-        return [found for part in parts if (found := _parse_file(part)) is not None]
+        files = tuple(found for part in parts if (found := _parse_file(part)) is not None)
+        return PromptMessage(message=self._to_message(), text=self.text(), files=files)
 
-    def message(self) -> Message:
+    def _to_message(self) -> Message:
         """As it is kept."""
         if self.role == "assistant":
             return assistant(
@@ -73,37 +61,25 @@ class StreamOptions(BaseModel):
 
 
 class CompletionRequest(BaseModel):
-    """A call. `tools`, `temperature` and the rest may be there; the agent has its own."""
+    """A call. `temperature` and the like are passed over: the agent has its own."""
 
     model_config = ConfigDict(extra="allow")
     model: str = Field(min_length=1, max_length=400, description="`default`, or an id of /v1/models.")
     messages: list[CompletionMessage] = Field(min_length=1, max_length=5000)
     stream: bool | None = False
     stream_options: StreamOptions | None = None
+    tools: list[Any] | None = Field(default=None, description="Refused unless `tool_choice` is `none`.")
+    functions: list[Any] | None = Field(default=None, description="Refused.")
+    tool_choice: Any = None
+    response_format: dict[str, Any] | None = Field(default=None, description="`text`; any other is refused.")
+    n: int | None = Field(default=None, description="1; more are refused.")
 
-    def to_input(self) -> CompletionInput:
-        *before, last = self.messages
-        if last.role != "user":
-            raise BadInput(f"The last message is of {last.role!r}.", hint="The last message must be the user's.")
-        files = tuple(last.files())
-        if not last.text().strip() and not files:
-            raise BadInput("The last message is empty.", hint="Give it some text.")
-        return CompletionInput(
-            earlier=_drop_orphan_results([one.message() for one in before]), text=last.text(), files=files
-        )
-
-
-def _drop_orphan_results(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Results without a call before them are left out: no model takes them."""
-    called: set[str] = set()
-    kept: list[Message] = []
-    for message in messages:
-        if message.role == "tool" and message.tool_call_id not in called:
-            continue
-        if message.tool_calls:
-            called |= {str(one.get("id")) for one in json.loads(message.tool_calls)}
-        kept.append(message)
-    return tuple(kept)
+    def to_prompt(self) -> CallPrompt:
+        """BadInput for what an agent cannot do."""
+        refuse_client_tools(self.tools or self.functions, self.tool_choice)
+        refuse_format(self.response_format)
+        refuse_more_than_one(self.n)
+        return build_prompt(one.to_prompt() for one in self.messages)
 
 
 def _parse_tool_call(raw: Mapping[str, Any]) -> ToolCall | None:
@@ -118,19 +94,19 @@ def _parse_file(part: Mapping[str, Any]) -> InlineFile | None:
     inner = part.get("image_url") if part.get("type") == "image_url" else part.get("file")
     if part.get("type") not in ("image_url", "file") or not isinstance(inner, dict):
         return None
-    address = inner.get("url") or inner.get("file_data")
-    if not isinstance(address, str) or not address.startswith("data:"):
-        raise BadInput("A picture or file must come as a `data:` address.", hint="Put its bytes there in base64.")
-    head, _, body = address.removeprefix("data:").partition(",")
-    kind = head.partition(";")[0] or "application/octet-stream"
-    return InlineFile(data=decode_base64(body), media_type=kind, name=str(inner.get("filename") or "")[:255])
+    return parse_data_address(inner.get("url") or inner.get("file_data"), inner.get("filename"))
 
 
 class OpenAIModel(BaseModel):
+    """A model, with the fields of OpenAI's and of Anthropic's API."""
+
     id: str
     object: str = "model"
     created: int = 0
     owned_by: str
+    type: str = "model"
+    display_name: str
+    created_at: str = "1970-01-01T00:00:00Z"
 
 
 class OpenAIModelList(BaseModel):
@@ -138,6 +114,9 @@ class OpenAIModelList(BaseModel):
 
     object: str = "list"
     data: list[OpenAIModel]
+    has_more: bool = False
+    first_id: str | None = None
+    last_id: str | None = None
 
 
 class CompletionUsage(BaseModel):
@@ -157,7 +136,7 @@ class CompletionChoice(BaseModel):
     finish_reason: str = "stop"
 
 
-class Completion(BaseModel):
+class ChatCompletion(BaseModel):
     """A whole answer."""
 
     id: str
@@ -168,15 +147,19 @@ class Completion(BaseModel):
     usage: CompletionUsage
 
 
-def usage_of(done: Done) -> CompletionUsage:
-    given, made = (int(to_number(done.usage.get(name)) or 0) for name in ("input_tokens", "output_tokens"))
+def usage_of(completion: Completion) -> CompletionUsage:
+    given, made = completion.usage("input_tokens"), completion.usage("output_tokens")
     return CompletionUsage(prompt_tokens=given, completion_tokens=made, total_tokens=given + made)
 
 
-def build_completion(turn: str, model: str, text: str, done: Done) -> Completion:
-    choice = CompletionChoice(message=CompletionReply(content=text))
-    return Completion(
-        id=f"chatcmpl-{turn}", created=int(time.time()), model=model, choices=[choice], usage=usage_of(done)
+def build_completion(model: str, completion: Completion) -> ChatCompletion:
+    choice = CompletionChoice(message=CompletionReply(content=completion.text))
+    return ChatCompletion(
+        id=f"chatcmpl-{completion.turn.id}",
+        created=int(time.time()),
+        model=model,
+        choices=[choice],
+        usage=usage_of(completion),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import secrets
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,15 @@ from sojourn.http.json_safe import JsonSafe, Text
 MEDIA_TYPE = "application/problem+json"
 OPENAI_PREFIX = "/v1/"
 _OPENAI_KINDS = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
+ANTHROPIC_PATH = "/v1/messages"
+_ANTHROPIC_KINDS = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+}
 _ABOUT = frozenset({"session", "holder", "surface", "since", "driver", "asked"})  # of SessionBusy and NotDriving
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 logger = logging.getLogger(__name__)
@@ -74,6 +84,8 @@ def problem_response(
     about: Mapping[str, Any] | None = None,
 ) -> Response:
     """The answer that describes a problem; under `/v1` in the form of OpenAI's API."""
+    if _is_below(scope.get("path", ""), ANTHROPIC_PATH):
+        return Response(_to_anthropic_json(status, code, detail, hint), status, headers, "application/json")
     if scope.get("path", "").startswith(OPENAI_PREFIX):
         return Response(_to_openai_json(status, code, detail, hint), status, headers, "application/json")
     problem = Problem(
@@ -94,6 +106,21 @@ def _to_openai_json(status: int, code: str, detail: str, hint: str) -> str:
     kind = _OPENAI_KINDS.get(status, "invalid_request_error" if status < 500 else "server_error")
     failure = OpenAIFailure(message=f"{detail} {hint}".strip(), type=kind, code=code)
     return OpenAIProblem(error=failure).model_dump_json()
+
+
+def _is_below(path: str, root: str) -> bool:
+    return path == root or path.startswith(f"{root}/")
+
+
+def _to_anthropic_json(status: int, code: str, detail: str, hint: str) -> str:
+    kind = _ANTHROPIC_KINDS.get(status, "invalid_request_error" if status < 500 else "api_error")
+    failure = OpenAIFailure(message=f"{detail} {hint}".strip(), type=kind, code=code)
+    return json.dumps({"type": "error", "error": failure.model_dump()})
+
+
+def to_anthropic_error(error: SojournError) -> str:
+    """An error as Anthropic's API would put it, for the middle of a stream."""
+    return _to_anthropic_json(error.status, error.code, str(error), error.hint)
 
 
 def to_openai_error(error: SojournError) -> str:

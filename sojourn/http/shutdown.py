@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 
 from sojourn.http.dependencies import CallerDep, StoreDep, problem_responses
 from sojourn.http.schemas import StrictSchema
@@ -53,8 +53,8 @@ class ServerStatus(BaseModel):
 class StopBody(StrictSchema):
     """How to stop."""
 
-    now: bool = Field(default=False, description="Interrupt running turns. Left out: they end first.")
-    restart: bool = Field(default=False, description="Start again afterwards, as it was started.")
+    now: StrictBool = Field(default=False, description="Interrupt running turns. Left out: they end first.")
+    restart: StrictBool = Field(default=False, description="Start again afterwards, as it was started.")
 
 
 @router.get("/api/server", summary="This server")
