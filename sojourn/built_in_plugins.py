@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sojourn.platforms.signal import plugin as signal_
     from sojourn.platforms.slack import plugin as slack
     from sojourn.platforms.sms import plugin as sms
+    from sojourn.platforms.teams import plugin as teams
     from sojourn.platforms.telegram import plugin as telegram
     from sojourn.platforms.webhook import plugin as webhook
     from sojourn.platforms.wecom import plugin as wecom
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
         weixin,
         yuanbao,
         msgraph_webhook,
+        teams,
         gateway,
         http_,
         dashboard,
@@ -203,6 +205,7 @@ BUILT_INS = (
         offers=("platforms",),
         extra="msgraph-webhook",
     ),
+    BuiltIn(name="teams", plugin=Lazy("sojourn.platforms.teams:plugin"), offers=("platforms",), extra="teams"),
     BuiltIn(
         name="gateway",
         plugin=Lazy("sojourn.gateway.plugin:plugin"),

@@ -32,6 +32,7 @@ from tests.servers import (
     qqbot,
     qqbot_webhook,
     sms,
+    teams,
     webhook,
     whatsapp,
 )
@@ -148,6 +149,19 @@ CASES = [
             *(f"value.0.encryptedContent.{one}" for one in ("data", "dataKey", "dataSignature")),
         ),
         max_body_bytes=4 * 1024 * 1024,
+        covers_body=False,
+    ),
+    ReceiverCase(
+        name="teams",
+        rig=teams.teams_rig,
+        signature="Authorization",
+        document=lambda harness, text: harness.server.build_activity(teams.DM, teams.ANN, text),
+        sign=teams.sign_request,
+        secrets=(microsoft.CLIENT_SECRET,),
+        vital=(
+            *("type", "id", "serviceUrl", "channelId", "from", "from.id", "conversation", "conversation.id"),
+            *("conversation.conversationType", "text"),
+        ),
         covers_body=False,
     ),
     ReceiverCase(

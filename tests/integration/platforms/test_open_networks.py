@@ -35,6 +35,7 @@ NEEDED = {
     "qqbot": {"app_id": "1", "client_secret": "x"},
     "weixin": {"token": "x"},
     "yuanbao": {"app_key": "1", "app_secret": "x"},
+    "teams": {"app_id": "c", "app_secret": "x", "tenant": "t"},
     "msgraph_webhook": {
         "tenant": "t",
         "client_id": "c",
@@ -60,6 +61,7 @@ HOMES = {
     "weixin": "ann@im.wechat",
     "yuanbao": "group:G1",
     "msgraph_webhook": "main",
+    "teams": "19:garden@thread.tacv2",
 }
 
 

@@ -1,0 +1,213 @@
+"""Teams adapter: private chats, groups and channels with a bot, to which Microsoft sends signed requests.
+
+A request carries a token that Microsoft has signed for our bot; it names the server to answer on. In channels every
+message belongs to a thread, whose first message is the number in its conversation's id.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused, ThreadsUnsupported
+from sojourn.core.places import Place
+from sojourn.platforms.downloads import VendorDownloads, collect_files
+from sojourn.platforms.http_receiver import (
+    Delivery,
+    HttpReceiver,
+    IncomingRequest,
+    RequestAnswer,
+    RequestRefused,
+    parse_request_json,
+)
+from sojourn.platforms.json_values import read_text
+from sojourn.platforms.microsoft_identity import MicrosoftClient, TokenRefused, TokenVerifier
+from sojourn.platforms.refusals import check_length, refusals_as_outage
+from sojourn.platforms.reply_tickets import ReplyTickets
+from sojourn.platforms.teams import NAME, SECRET_VARIABLE, TeamsSettings
+from sojourn.platforms.teams.activities import (
+    AttachedFile,
+    build_conversation,
+    build_place,
+    build_question,
+    build_text,
+    is_from_tenant,
+    read_files,
+    read_message_number,
+    to_inbound,
+)
+from sojourn.ports.app import PluginContext
+from sojourn.ports.platform import BotProfile, Button, File, Inbound, PlatformInfo, Sent
+
+_CHANNEL_ID = "msteams"
+_SERVICE_HOSTS = ("smba.trafficmanager.net", "smba.infra.gov.teams.microsoft.us", "smba.infra.dod.teams.microsoft.us")
+_FILE_HOSTS = ("sharepoint.com", "sharepoint.us", "teams.microsoft.com", *_SERVICE_HOSTS)
+_SERVICE_SECONDS = 10 * 365 * 86_400.0  # for which the server of a chat is remembered
+_STORE_TIMEOUT_SECONDS = 12.0  # Teams waits for 15
+_MAX_FILES = 20  # of one message
+
+
+class Teams:
+    """One bot."""
+
+    info = PlatformInfo(name=NAME, label="Microsoft Teams", max_chars=20_000, counting="bytes")
+
+    def __init__(self, app: PluginContext) -> None:
+        self._settings: TeamsSettings = app.configured(NAME)
+        settings = self._settings
+        self.account = settings.app_id
+        self._client = MicrosoftClient(
+            "Teams",
+            settings.service_url,
+            login_url=f"{settings.login_url}/{settings.tenant}/oauth2/v2.0/token",
+            client_id=settings.app_id,
+            secret=settings.app_secret,
+            scope="https://api.botframework.com/.default",
+            key=SECRET_VARIABLE,
+        )
+        self._verifier = TokenVerifier(settings.openid_url)
+        self._servers = ReplyTickets(app.store, NAME, self.account)  # the server of each chat
+        self._downloads = VendorDownloads("Teams", _FILE_HOSTS, origin=settings.service_url)
+        self._receiver = HttpReceiver(
+            app.store,
+            NAME,
+            host=settings.host,
+            port=settings.port,
+            read_request=self._read_request,
+            timeout_seconds=_STORE_TIMEOUT_SECONDS,
+        )
+
+    async def identify(self) -> BotProfile:
+        """Teams does not tell a bot its name; a token shows that its secret is good."""
+        async with refusals_as_outage():
+            await self._client.token.get()
+        return BotProfile(name="your bot in Teams", address=self.account)
+
+    async def listen(self) -> AsyncGenerator[Inbound, None]:
+        await self.identify()
+        async with aclosing(self._receiver.receive()) as activities:
+            async for inbound, activity in activities:
+                yield await self._complete(inbound, activity)
+
+    async def _read_request(self, request: IncomingRequest) -> RequestAnswer | Delivery[tuple[Inbound, dict[str, Any]]]:
+        if request.method != "POST" or request.path:
+            raise RequestRefused("its address is not the bot's")
+        claims, endorsements = await self._verify(request.headers.get("authorization", ""))
+        activity = parse_request_json(request.body)
+        server = read_text(activity, "serviceUrl")
+        if server != (read_text(claims, "serviceurl") or read_text(claims, "serviceUrl")) or not self._is_server(
+            server
+        ):
+            raise RequestRefused("it names another server than its token, or a foreign one")
+        if read_text(activity, "channelId") != _CHANNEL_ID or _CHANNEL_ID not in endorsements:
+            raise RequestRefused("it does not come from Teams")
+        is_message = activity.get("type") == "message" and is_from_tenant(activity, self._settings.tenant)
+        inbound = to_inbound(activity) if is_message else None
+        return Delivery(items=((inbound.id, (inbound, activity)),) if inbound is not None else ())
+
+    async def _verify(self, header: str) -> tuple[dict[str, Any], list[Any]]:
+        """The claims of a request's token, and what its key may be used for. RequestRefused."""
+        scheme, _, token = header.partition(" ")
+        if scheme != "Bearer" or not token:
+            raise RequestRefused("it has no token")
+        try:
+            claims, key = await self._verifier.verify(token, audience=self._settings.app_id)
+        except TokenRefused as error:
+            raise RequestRefused(f"its token is not good: {error}") from error
+        except (PlatformDown, KeyRefused) as error:
+            raise RequestRefused("the keys of Microsoft cannot be fetched", status=503) from error
+        if read_text(claims, "iss") != self._settings.issuer:
+            raise RequestRefused("its token has another issuer")
+        endorsements = key.get("endorsements")
+        return claims, endorsements if isinstance(endorsements, list) else []
+
+    def _is_server(self, url: str) -> bool:
+        """Whether a server is Microsoft's: our token will be sent there."""
+        address, known = urlsplit(url), urlsplit(self._settings.service_url)
+        if (address.scheme, address.netloc) == (known.scheme, known.netloc):
+            return True
+        return address.scheme == "https" and address.netloc in _SERVICE_HOSTS
+
+    async def _complete(self, inbound: Inbound, activity: Mapping[str, Any]) -> Inbound:
+        """Fetches the files of a message, and remembers the server of its chat."""
+        await self._servers.save(
+            _to_chat(inbound.place), read_text(activity, "serviceUrl"), expires_at=time.time() + _SERVICE_SECONDS
+        )
+        files, problems = await collect_files(self._fetch(one) for one in read_files(activity)[:_MAX_FILES])
+        return replace(inbound, text="\n".join(filter(None, (inbound.text, *problems))), files=files)
+
+    async def _fetch(self, file: AttachedFile) -> File:
+        """A file of a message. Pictures lie on Microsoft's servers, which want to know who asks."""
+        if not file.is_ours:
+            return await self._downloads.fetch(file.url, name=file.name)
+        authorization = f"Bearer {await self._client.token.get()}"
+        downloads = VendorDownloads(
+            "Teams",
+            _SERVICE_HOSTS,
+            origin=self._settings.service_url,
+            authorization=authorization,
+            authorized_hosts=_SERVICE_HOSTS,
+        )
+        try:
+            return await downloads.fetch(file.url, name=file.name)
+        finally:
+            await downloads.close()
+
+    async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
+        check_length(text, self.info)
+        return await self._post(place, build_text(text, plain=plain), reply_to=reply_to)
+
+    async def ask(
+        self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
+    ) -> Sent:
+        check_length(text, self.info)
+        return await self._post(place, build_question(text, buttons, plain=plain), reply_to=reply_to)
+
+    async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
+        check_length(text, self.info)
+        path = f"{await self._build_path(sent.place)}/{quote(sent.id, safe='')}"
+        await self._client.call("PUT", path, {**build_text(text, plain=plain), "id": sent.id, "attachments": []})
+
+    async def typing(self, place: Place) -> None:
+        await self._client.call("POST", await self._build_path(place), {"type": "typing"})
+
+    async def create_handoff_thread(self, parent: Place, name: str) -> Place:
+        """Posts a first message in the channel; what follows it is the thread."""
+        if parent.kind != "channel":
+            raise ThreadsUnsupported("Teams has threads in channels only.", hint="Name a channel of a team.")
+        try:
+            first = await self.send(parent, name, plain=True)
+        except SendRefused as error:
+            if error.kind in ("rate_limited", "transient"):
+                raise
+            raise ThreadsUnsupported(f"Teams does not allow a thread there. {error}", hint=error.hint) from error
+        return build_place(f"{parent.chat};messageid={first.id}", parent.name)
+
+    async def _post(self, place: Place, activity: Mapping[str, Any], *, reply_to: str = "") -> Sent:
+        answered = {"replyToId": read_message_number(reply_to)} if reply_to else {}
+        page = await self._client.call("POST", await self._build_path(place), {**activity, **answered})
+        if not (id := read_text(page, "id")):
+            raise SendRefused("Teams answers without a result.", kind="unknown")
+        return Sent(place=place, id=id)
+
+    async def _build_path(self, place: Place) -> str:
+        """The address of a chat's messages, on the server that the chat is on."""
+        saved = await self._servers.find(_to_chat(place))
+        server = saved.value if saved is not None and self._is_server(saved.value) else self._settings.service_url
+        return f"{server.rstrip('/')}/v3/conversations/{quote(build_conversation(place), safe='')}/activities"
+
+    def home(self, chat: str) -> Place:
+        return build_place(chat.strip())
+
+    async def close(self) -> None:
+        await self._client.close()
+        await self._downloads.close()
+
+
+def _to_chat(place: Place) -> Place:
+    """The chat that a thread is in."""
+    return build_place(place.chat)
