@@ -15,9 +15,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from sojourn.core.errors import BadInput
+from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.settings import Settings
 from sojourn.ports.libraries import Skill, SkillProblem
 
@@ -35,6 +36,39 @@ def skill_folders(settings: Settings) -> list[Path]:
     """Lists the folders that hold skills: `skills` in the home, and those of the setting `skills.folders`."""
     named = [one.strip() for one in str(settings["skills.folders"]).split(",")]
     return [settings.home / "skills", *(settings.user_home / one.removeprefix("~/") for one in named if one)]
+
+
+def save_own_skill(settings: Settings, name: str, description: str, body: str) -> Skill:
+    """Writes `skills/<name>/SKILL.md` in the home. BadInput if a skill of another folder has the name."""
+    path = _find_own_file(settings, name)
+    head = "description: " + " ".join(description.split())
+    text = f"---\nname: {name}\n{head}\n---\n{body.strip()}\n"
+    made = parse_skill(text, str(path))
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    part = path.with_name(".SKILL.md.part")
+    part.write_text(text, "utf-8")
+    part.replace(path)
+    return made
+
+
+def delete_own_skill(settings: Settings, name: str) -> None:
+    """Deletes the SKILL.md of a skill in the home, and its folder if nothing else is in it. NotFound, BadInput."""
+    path = _find_own_file(settings, name)
+    if not path.is_file():
+        raise NotFound(f'There is no skill "{name}" in {path.parent.parent}.', hint="`sojourn skills list` shows all.")
+    path.unlink()
+    with suppress(OSError):
+        path.parent.rmdir()
+
+
+def _find_own_file(settings: Settings, name: str) -> Path:
+    own = settings.home / "skills"
+    others = (one for one in read_skills(skill_folders(settings)) if isinstance(one, Skill) and one.name == name)
+    path = next((Path(one.path) for one in others), own / name / "SKILL.md")
+    real = path.parent.resolve()
+    if path.is_symlink() or not real.is_relative_to(own.resolve()):
+        raise BadInput(f'"{name}" is a skill of {path.parent}, which is not ours.', hint="Change it there.")
+    return path
 
 
 def read_skills(folders: Iterable[Path]) -> list[Skill | SkillProblem]:

@@ -131,6 +131,11 @@ class SkillIndex:
         max_wait = None if wait else LOAD_WAIT_SECONDS
         return shortlist.rank(request, embedder=embedders.word_vectors(max_wait))
 
+    def clear(self) -> None:
+        """Reads the files again when somebody asks next."""
+        with self._lock:
+            self._cached = None
+
     def _load(self) -> _CachedSkills:
         with self._lock:
             if self._cached is None or time.monotonic() - self._cached.at > _CACHE_SECONDS:

@@ -19,6 +19,7 @@ EXTRAS = {
     "sojourn.http.server",
     "sojourn.runtimes.native.model_client",
     "sojourn.runtimes.native.model_test",
+    "sojourn.tools.mcp.server_setup",
     "sojourn.runtimes.native.native_turn",
     "sojourn.runtimes.native.provider_anthropic",
     "sojourn.runtimes.native.provider_google",

@@ -26,5 +26,6 @@ plugin = Plugin(
     name=PLUGIN,
     summary="Let any agent that speaks the Agent Client Protocol answer, with its own tools.",
     runtimes={"acp": "sojourn.runtimes.acp.runtime:make"},
+    routes=("sojourn.runtimes.acp.routes:router",),
     settings=AcpSettings,
 )

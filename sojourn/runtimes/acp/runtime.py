@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -29,12 +29,23 @@ class AcpRuntime:
     takes_tool_history = False
     brings_tools: Literal[True] = True
 
-    def __init__(self, settings: AcpSettings, environment: Mapping[str, str] | None = None) -> None:
-        """environment: all variables of the agent's process; None: those of this process"""
-        self._settings, self._environment = settings, environment
+    def __init__(
+        self, settings: AcpSettings | Callable[[], AcpSettings], environment: Mapping[str, str] | None = None
+    ) -> None:
+        """settings: a function is asked for them again by each turn
+
+        environment: all variables of the agent's process; None: those of this process
+        """
+        self._read_settings = settings if callable(settings) else lambda: settings
+        self._environment = environment
+        self._command = ""  # of the agent that runs
         self._agent: AcpAgent | None = None
         self._starting = asyncio.Lock()
         self._cancelling: dict[str, asyncio.Task[None]] = {}  # prompts that are being cancelled, by the agent's session
+
+    @property
+    def _settings(self) -> AcpSettings:
+        return self._read_settings()
 
     async def ready(self) -> RuntimeStatus:
         """Checks that the agent could be started, without starting it."""
@@ -42,7 +53,7 @@ class AcpRuntime:
             words = split_command(self._settings.command)
         except SojournError as error:
             return RuntimeStatus(ok=False, detail=str(error), hint=error.hint)
-        if self._agent is not None and self.is_running:
+        if self._agent is not None and self.is_running and self._command == self._settings.command:
             name = f"{self._agent.name} {self._agent.version}".strip()
             return RuntimeStatus(ok=True, detail=f"{name} is running")
         path = self._environment.get("PATH") if self._environment is not None else None
@@ -102,11 +113,13 @@ class AcpRuntime:
 
     async def _start_agent(self, turn: TurnInput) -> AcpAgent:
         async with self._starting:
-            if self._agent is None or not self._agent.alive:
+            settings = self._settings
+            if self._agent is None or not self._agent.alive or self._command != settings.command:
                 if self._agent is not None:
                     await self._agent.close()
                 folder = turn.workspace.root.absolute()
-                self._agent = await AcpAgent.start(self._settings, folder, self._environment)
+                self._agent = await AcpAgent.start(settings, folder, self._environment)
+                self._command = settings.command
             return self._agent
 
     async def _open_session(self, turn: TurnInput) -> tuple[AcpAgent, str, SeenHistory | None]:
@@ -146,4 +159,4 @@ class AcpRuntime:
 
 def make(app: PluginAccess) -> AcpRuntime:
     """Builds the runtime from [plugins.acp]."""
-    return AcpRuntime(app.configured(PLUGIN), dict(app.settings.for_children) or None)
+    return AcpRuntime(lambda: app.configured(PLUGIN), dict(app.settings.for_children) or None)

@@ -5,6 +5,7 @@ them is used, or when its configuration has changed."""
 from __future__ import annotations
 
 import asyncio
+import copy
 import hashlib
 import json
 import logging
@@ -40,15 +41,29 @@ class McpHub:
         self._listings: dict[str, list[dict[str, Json]]] = {}
         self._refreshed: set[str] = set()  # listed again by this process
         self.problems: dict[str, SojournError] = {}
-        settings = app.configured("mcp")
+        self._app, self._tables = app, dict[str, Any]()  # the configuration that is in force, by server
+        self.follow_settings()
+
+    def follow_settings(self) -> None:
+        """Takes over servers that were added, and closes those that were changed or removed."""
+        settings = self._app.configured("mcp")
+        for name in [name for name, table in self._tables.items() if settings.servers.get(name) != table]:
+            if (connection := self._connections.pop(name, None)) is not None:
+                asyncio.run_coroutine_threadsafe(connection.close(), self._loop)
+            for known in (self._listings, self.problems, self._tables):
+                known.pop(name, None)
+            self._refreshed.discard(name)
         for name, table in settings.servers.items():
+            if name in self._tables:
+                continue
+            self._tables[name] = copy.deepcopy(table)
             try:
                 require_distinct_name(name, settings.servers)
                 server = parse_server(name, table, settings.seconds)
             except SojournError as error:
                 self._report(name, error)
                 continue
-            self._connections[name] = McpConnection(server, app.settings)
+            self._connections[name] = McpConnection(server, self._app.settings)
 
     async def _run_in_hub(self, what: Coroutine[Any, Any, T]) -> T:
         """Awaits a coroutine of the hub's loop from another loop; cancelling cancels both."""
@@ -61,6 +76,7 @@ class McpHub:
     def tools(self) -> list[Tool]:
         """Builds the tools of all servers that work, and for each of the others one that says why it does not."""
         with self._lock:
+            self.follow_settings()
             answers = {
                 name: asyncio.run_coroutine_threadsafe(connection.tools(), self._loop)
                 for name, connection in self._connections.items()
@@ -183,6 +199,10 @@ class McpHub:
             parameters={"type": "object", "properties": {}},
             run=run,
         )
+
+    def list_tool_names(self, name: str) -> list[str] | None:
+        """What a server offers, as far as it was asked; None if it was not."""
+        return [str(one["name"]) for one in self._listings[name]] if name in self._listings else None
 
     async def close(self) -> None:
         async def all_of_them() -> None:

@@ -21,5 +21,6 @@ plugin = Plugin(
     name="mcp",
     summary="The tools of MCP servers, as mcp_<server>_<tool>.",
     tools=("sojourn.tools.registry:build_mcp_tools",),
+    routes=("sojourn.tools.mcp.routes:router",),
     settings=McpSettings,
 )

@@ -151,11 +151,11 @@ REFUSED: list[tuple[str, dict[str, Any], int]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "body", "status"), REFUSED)
-async def test_what_cannot_be_kept_is_refused_and_changes_nothing(client, home, name, body, status):
-    answer = await client.put(f"{MODELS}/providers/{name}", json=body)
-    assert answer.status_code == status, answer.text
-    assert not (home / "config.toml").exists() or (home / "config.toml").read_text().strip() == ""
+async def test_what_cannot_be_kept_is_refused_and_changes_nothing(client, home):
+    for name, body, status in REFUSED:
+        answer = await client.put(f"{MODELS}/providers/{name}", json=body)
+        assert answer.status_code == status, (name, body, answer.text)
+        assert not (home / "config.toml").exists()
 
 
 async def test_a_provider_can_be_taken_away_again(client, provider, home):
@@ -190,11 +190,11 @@ HOSTILE_LISTS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("answer", HOSTILE_LISTS, ids=str)
-async def test_a_hostile_list_of_models_is_an_empty_one(client, provider, answer):
+async def test_a_hostile_list_of_models_is_an_empty_one(client, provider):
     await connect_provider(client, provider)
-    provider.answers["/v1/models"] = answer
-    assert await ask(client, "GET", f"{MODELS}/providers/openai/models") == {"models": []}
+    for answer in HOSTILE_LISTS:
+        provider.answers["/v1/models"] = answer
+        assert await ask(client, "GET", f"{MODELS}/providers/openai/models") == {"models": []}, answer
 
 
 # every setting
@@ -237,8 +237,8 @@ BAD_VALUES: list[tuple[str, Any, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "status"), BAD_VALUES)
-async def test_a_bad_value_is_refused_in_place(client, home, name, value, status):
-    answer = await client.put(f"{SETTINGS}/{name}", json={"value": value})
-    assert answer.status_code == status, answer.text
-    assert not (home / "config.toml").exists()
+async def test_a_bad_value_is_refused_in_place(client, home):
+    for name, value, status in BAD_VALUES:
+        answer = await client.put(f"{SETTINGS}/{name}", json={"value": value})
+        assert answer.status_code == status, (name, value, answer.text)
+        assert not (home / "config.toml").exists()
