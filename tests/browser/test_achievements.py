@@ -177,7 +177,7 @@ def test_the_card_to_share_is_a_picture_of_the_right_size(counted):
     page.route(f"**{BADGES}", lambda route: route.fulfill(json=answer))
     page.goto(counted.address + "/achievements")
     assert page.locator(".ach-evidence a").inner_text() == "<img src=x onerror=alert(1)>"
-    assert page.locator(".ach-evidence a").get_attribute("href") == "/sessions/x"
+    assert page.locator(".ach-evidence a").get_attribute("href") == "/chat/x"
     page.get_by_role("button", name="Share").first.click()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download PNG").click()

@@ -120,9 +120,9 @@ def test_a_session_driven_elsewhere_says_so_and_can_be_taken(scripted_site, mode
     made = client.post("/api/sessions", json={"source": "cli"}, headers=surface).json()
     client.post(f"/api/sessions/{made['id']}/take", headers=surface)
     page = scripted_site.open(f"/chat/{made['id']}")
-    page.get_by_text("This session is controlled from cli.").wait_for()
-    page.get_by_role("button", name="Take over").click()
-    page.locator("[data-driver=web]").wait_for()
+    page.get_by_text("This session is active in cli.").wait_for()
+    page.get_by_role("button", name="Continue here", exact=True).click()
+    page.locator("[data-driver=web]").wait_for(state="attached")
     send_message(page, "mine now")
     page.get_by_text("From here.").wait_for()
 
@@ -164,14 +164,14 @@ def test_two_tabs_agree_who_drives_and_either_can_go_on(scripted_site, model):
     first.locator(".turn-usage").wait_for()
     second = scripted_site.open_tab(first.context)
     second.goto(first.url)
-    second.locator("[data-driver=web]").wait_for()
+    second.locator("[data-driver=web]").wait_for(state="attached")
     session = first.url.rpartition("/")[2]
     scripted_site.server.client.post(f"/api/sessions/{session}/take", headers={"Sojourn-Surface": "cli"})
     for page in (first, second):
         page.locator("[data-driver=cli]").wait_for()
-    second.get_by_role("button", name="Take over").click()
+    second.get_by_role("button", name="Continue here", exact=True).click()
     for page in (first, second):
-        page.locator("[data-driver=web]").wait_for()
+        page.locator("[data-driver=web]").wait_for(state="attached")
     send_message(first, "go on")
     for page in (first, second):
         page.get_by_text("Two.").wait_for()

@@ -24,30 +24,36 @@ def filled(chromium, history):
     yield from open_site(chromium, history)
 
 
-def test_reading_jumping_to_a_tool_and_continuing(filled):
+def test_a_session_is_opened_to_read_and_to_continue(filled):
     page = filled.open("/sessions")
     page.get_by_role("link", name=re.compile("Copy 0000")).first.click()
-    page.locator(".turn .tool-call").first.wait_for()
-    page.get_by_label("Jump to a tool call").wait_for()
-    assert page.locator(".bubble").first.inner_text().startswith("Why does the build fail?")
-    page.get_by_role("link", name="Continue this session").click()
     page.wait_for_url("**/chat/copy-*")
+    page.locator(".turn .tool-call").first.wait_for()
+    assert page.locator(".bubble").first.inner_text().startswith("Why does the build fail?")
+    page.get_by_label("Write a message").wait_for()
+    page.goto(filled.address + "/sessions/copy-000003?at=2")  # an address of before
+    page.wait_for_url("**/chat/copy-000003?at=2")
+
+
+def choose(page, name):
+    page.get_by_role("button", name="More actions").first.click()
+    page.get_by_role("menuitem", name=name, exact=True).click()
 
 
 def test_rename_tag_pin_archive_and_delete(filled):
-    page = filled.open("/sessions/copy-000007")
-    page.get_by_role("button", name="Rename").click()
+    page = filled.open("/chat/copy-000007")
+    page.get_by_role("heading", name="Copy 000007").get_by_role("button").click()
     page.get_by_role("textbox", name="Rename").fill(f"garden {XSS}")
     page.get_by_role("button", name="Save").click()
     page.locator("h1", has_text="garden").wait_for()
-    page.get_by_role("button", name="Tags").click()
+    choose(page, "Tags")
     page.get_by_role("textbox", name="Tags").fill("home, water")
     page.get_by_role("button", name="Save").click()
     page.get_by_text("#water").first.wait_for()
-    page.get_by_role("button", name="Pin").click()
-    page.locator("button[aria-pressed=true]").wait_for()
-    page.get_by_role("button", name="Archive").click()
-    page.wait_for_timeout(300)
+    choose(page, "Pin")
+    page.get_by_text("Pinned", exact=True).first.wait_for()
+    choose(page, "Archive")
+    page.get_by_text("Archived", exact=True).wait_for()
     kept = filled.server.client.get("/api/sessions/copy-000007").json()
     assert (kept["title"], kept["tags"], kept["pinned"], kept["archived"]) == (
         f"garden {XSS}",
@@ -56,10 +62,12 @@ def test_rename_tag_pin_archive_and_delete(filled):
         True,
     )
     assert page.evaluate("window.hurt") is None
-    page.get_by_role("button", name="Delete").click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    page.wait_for_url("**/sessions")
-    assert filled.server.client.get("/api/sessions/copy-000007").status_code == 404
+    choose(page, "Delete")
+    page.get_by_text("Moved to the trash").wait_for()
+    page.goto(filled.address + "/sessions?view=trash")
+    page.get_by_role("link", name=re.compile("garden")).wait_for()
+    page.get_by_role("button", name="Restore").click()
+    page.get_by_text("No matching sessions.").wait_for()
 
 
 def test_search_marks_what_was_found_and_leads_there(site):
@@ -70,72 +78,50 @@ def test_search_marks_what_was_found_and_leads_there(site):
     page.keyboard.type("flaky")
     page.locator(".search-results mark").first.wait_for()
     assert {one.lower() for one in page.locator(".search-results mark").all_inner_texts()} == {"flaky"}
-    page.locator(".search-results a").first.click()
-    page.locator(".turn").first.wait_for()
+    page.wait_for_url("**/sessions?q=flaky")
+    page.reload()
+    page.locator(".search-results mark").first.wait_for()
+    page.locator(".search-results .hit").first.click()
+    page.locator("[data-target]").wait_for()
+    page.go_back()
     page.get_by_label("Search all messages and titles").fill("zzzunheardof")
     page.get_by_text("No results for “zzzunheardof”.").wait_for()
 
 
-def test_filters_narrow_the_list(filled):
+def test_facets_narrow_the_list_and_stand_in_the_address(filled):
+    for session, tags in {"copy-000011": ["herbs"], "copy-000013": ["herbs", "salad"]}.items():
+        assert filled.server.client.patch(f"/api/sessions/{session}", json={"tags": tags}).status_code == 200
     page = filled.open("/sessions")
+    page.get_by_role("group", name="Tag").get_by_label("herbs").check()
+    page.get_by_text("2 sessions").wait_for()
+    page.wait_for_url("**/sessions?tag=herbs")
+    page.get_by_role("group", name="Tag").get_by_label("salad").check()
+    page.get_by_text("1 session", exact=True).wait_for()
+    page.reload()
+    page.get_by_text("1 session", exact=True).wait_for()
+    page.get_by_label("Search all messages and titles").fill("log")
+    page.locator(".search-results mark").first.wait_for()
+    assert page.locator(".search-results strong").all_inner_texts() == ["Copy 000013"]
+    page.get_by_label("Search all messages and titles").fill("zzzunheardof")
+    page.get_by_text("No results for “zzzunheardof” with these filters.").wait_for()
+    page.locator(".empty-state").get_by_role("button", name="Clear filters").click()
+    page.get_by_text("No results for “zzzunheardof”.").wait_for()
+
+
+def test_sessions_that_used_a_tool_are_a_facet(filled):
+    page = filled.open("/sessions?tool=web_search")
     page.locator(".session-row").first.wait_for()
-    page.get_by_label("Source").select_option("hermes")
-    page.wait_for_function(
-        """() => [...document.querySelectorAll(".session-row .pill:first-child")]
-                   .every((one) => one.textContent === "hermes")"""
-    )
-    assert page.locator(".session-row").count() > 3
+    total = filled.server.client.get("/api/sessions?tool=web_search&count=true&limit=1").json()["total"]
+    page.get_by_text(f"{total} sessions").wait_for()
+    assert page.get_by_role("group", name="Tool").get_by_label("web_search").is_checked()
 
 
 def test_an_export_is_the_transcript(filled):
-    page = filled.open("/sessions/copy-000001")
+    page = filled.open("/chat/copy-000001")
+    page.get_by_role("heading", name="Copy 000001").wait_for()
     with page.expect_download() as download:
-        page.get_by_role("button", name="Export as Markdown").click()
+        choose(page, "Export as Markdown")
     assert "Port 8080 was taken" in download.value.path().read_text("utf-8")
-
-
-def test_a_tool_alone_shows_the_sessions_that_used_it(filled):
-    page = filled.open("/sessions")
-    page.locator(".session-row").first.wait_for()
-    page.get_by_label("Tool").fill("web_search")
-    page.get_by_role("list", name="Sessions that used web_search").locator("a").first.wait_for()
-    page.locator(".search-results a").first.click()
-    page.wait_for_url("**/sessions/copy-*?at=*")
-    page.locator("[data-tool=web_search]").first.wait_for()
-    page.get_by_label("Back").or_(page.get_by_label("Search all messages and titles")).first.wait_for()
-    page.goto(filled.address + "/sessions")
-    page.get_by_label("Tool").fill("no_such_tool")
-    page.get_by_text("No session used “no_such_tool”.").wait_for()
-
-
-def test_every_filter_combines_with_a_tool_and_with_words(filled):
-    for session, changes in {
-        "copy-000011": {"tags": ["herbs"]},
-        "copy-000012": {"tags": ["herbs"], "archived": True},
-        "copy-000013": {"tags": ["herbs"], "model": "small-1"},
-    }.items():
-        assert filled.server.client.patch(f"/api/sessions/{session}", json=changes).status_code == 200
-    page = filled.open("/sessions")
-    page.get_by_label("Tool").fill("web_search")
-    page.get_by_label("Tag", exact=True).fill("herbs")
-    found(page, "Copy 000011", "Copy 000012", "Copy 000013")  # the archived one too, as long as nobody says otherwise
-    page.get_by_label("Model").fill("gpt-5")
-    found(page, "Copy 000011", "Copy 000012")
-    page.get_by_label("Archived").select_option("no")
-    found(page, "Copy 000011")
-    page.get_by_label("Search all messages and titles").fill("log")
-    page.locator(".search-results mark").first.wait_for()
-    found(page, "Copy 000011")
-    page.get_by_label("Model").fill("small-2")
-    page.get_by_text("No results for “log” with these filters.").wait_for()
-
-
-def found(page, *titles):
-    page.wait_for_function(
-        "(titles) => [...new Set([...document.querySelectorAll('.search-results strong')]"
-        ".map((one) => one.textContent))].sort().join() === titles.join()",
-        arg=list(titles),
-    )
 
 
 LONG_TASKS = """() => {
@@ -203,7 +189,7 @@ def test_keys_and_the_scrollbar_reach_any_row_of_a_hundred_thousand(crowd):
     page.keyboard.press("Home")
     focused(page, 0, newest)
     page.locator(".virtual-list").evaluate("(one) => { one.scrollTop = 50000 * 76; }")  # as the scrollbar does
-    page.locator(f"[data-row='50000'] a[href='/sessions/{order[1]}']").wait_for()
+    page.locator(f"[data-row='50000'] a[href='/chat/{order[1]}']").wait_for()
 
 
 def longest_task(page, work):
@@ -237,7 +223,7 @@ def pressing(page, keys):
 def focused(page, row, session):
     """The keys have reached that row, and it is the one the server has there."""
     page.wait_for_function(
-        "([row, id]) => { const at = document.activeElement; return at.getAttribute('href') === `/sessions/${id}`"
+        "([row, id]) => { const at = document.activeElement; return at.getAttribute('href') === `/chat/${id}`"
         " && at.closest('[data-row]').dataset.row === String(row); }",
         arg=[row, session],
     )

@@ -27,7 +27,7 @@ def test_a_suggestion_is_found_approved_previewed_and_deleted(history):
     page.get_by_role("heading", name="Suggestions").wait_for(timeout=60_000)
     [first, *_] = history.server.client.get("/api/plugins/templates/suggestions").json()["suggestions"]
     links = page.locator(".evidence").first.get_by_role("link").evaluate_all("(all) => all.map((one) => one.pathname)")
-    assert links == [f"/sessions/{one['session']}" for one in first["evidence"]]
+    assert links == [f"/chat/{one['session']}" for one in first["evidence"]]
     page.get_by_role("button", name="Approve").first.click()
     page.get_by_role("button", name="Preview what is sent").wait_for()
     page.get_by_text("used 0 times").wait_for()

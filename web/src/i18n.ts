@@ -78,6 +78,15 @@ export function formatDateTime(time: Time, language: Language): string {
   });
 }
 
+/** The time of day; with the date if that is not today's. */
+export function formatTime(time: Time, language: Language): string {
+  if (!time) return "";
+  const date = toDate(time);
+  const isToday = date.toDateString() === new Date().toDateString();
+  const locale = language === "zh" ? "zh-CN" : undefined;
+  return date.toLocaleString(locale, isToday ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
+}
+
 const UNIT_SECONDS: Array<[Intl.RelativeTimeFormatUnit, number]> = [
   ["year", 31536000],
   ["month", 2592000],

@@ -2,15 +2,14 @@ import { AchievementsPanel } from "@/achievements/AchievementsPanel";
 import type { AchievementsHost } from "@/achievements/types";
 import { request } from "@/api/http";
 import { navigate } from "@/router";
+import { getSessionUrl } from "@/sessions/sessionLinks";
 import "./achievements.css";
 import "./badges.css";
 
-const getSessionUrl = (id: string) => `/sessions/${encodeURIComponent(id)}`;
-
 const HOST: AchievementsHost = {
   fetchJson: async (path, init) => (await request(path, init)).json(),
-  openSession: (id) => navigate(getSessionUrl(id)),
-  getSessionUrl,
+  openSession: (id, seq) => navigate(getSessionUrl(id, seq)),
+  getSessionUrl: (id, seq) => getSessionUrl(id, seq),
 };
 
 export default function AchievementsPage() {

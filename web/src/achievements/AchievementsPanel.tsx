@@ -11,6 +11,7 @@ import {
   type AchievementsResponse,
   type Badge,
   type BadgeState,
+  getDate,
   isBuilding,
   isScanning,
   TIERS,
@@ -126,7 +127,7 @@ function Stats({ response }: { response: AchievementsResponse }) {
   const { t, language } = useMessages();
   const unlocked = response.achievements.filter((badge) => badge.unlocked);
   const highestTier = [...TIERS].reverse().find((tier) => unlocked.some((badge) => badge.tier === tier));
-  const latest = [...unlocked].filter((badge) => badge.unlocked_at).sort((a, b) => b.unlocked_at! - a.unlocked_at!)[0];
+  const latest = [...unlocked].filter((badge) => getDate(badge)).sort((a, b) => getDate(b) - getDate(a))[0];
   const stats: Array<[MessageKey, string, string]> = [
     [
       "ach.stat.unlocked",
@@ -238,8 +239,8 @@ function Toolbar({
 function RecentUnlocks({ response }: { response: AchievementsResponse }) {
   const { t, language } = useMessages();
   const newest = response.achievements
-    .filter((badge) => badge.unlocked_at)
-    .sort((a, b) => b.unlocked_at! - a.unlocked_at!)
+    .filter((badge) => getDate(badge))
+    .sort((a, b) => getDate(b) - getDate(a))
     .slice(0, 5);
   if (!newest.length) return null;
   return (
@@ -249,8 +250,8 @@ function RecentUnlocks({ response }: { response: AchievementsResponse }) {
         {newest.map((badge) => (
           <li key={badge.id} className={`ach-${getTierClass(badge)}`}>
             <Emblem badge={badge} size={18} /> {badge.name}
-            <time className="dim" dateTime={new Date(badge.unlocked_at! * 1000).toISOString()}>
-              {new Date(badge.unlocked_at! * 1000).toLocaleDateString(language === "zh" ? "zh-CN" : undefined, {
+            <time className="dim" dateTime={new Date(getDate(badge) * 1000).toISOString()}>
+              {new Date(getDate(badge) * 1000).toLocaleDateString(language === "zh" ? "zh-CN" : undefined, {
                 month: "short",
                 day: "numeric",
                 year: "numeric",

@@ -3,7 +3,7 @@ import { useMessages } from "@/achievements/messages";
 import { formatNumber } from "@/i18n";
 import { getEmblemPath } from "./emblems";
 import { Receipts } from "./Receipts";
-import { type AchievementsHost, type Badge, TIERS } from "./types";
+import { type AchievementsHost, type Badge, getDate, TIERS } from "./types";
 
 /** The CSS class of the badge's colour: a locked badge has none of a tier, one without tiers has its own. */
 export const getTierClass = (badge: Badge): string =>
@@ -42,8 +42,8 @@ export function BadgeCard({
   const { t, language } = useMessages();
   const [showsReceipts, setShowsReceipts] = useState(false);
   const isSecret = badge.state === "secret";
-  const date = badge.unlocked_at
-    ? new Date(badge.unlocked_at * 1000).toLocaleDateString(language === "zh" ? "zh-CN" : undefined, {
+  const date = getDate(badge)
+    ? new Date(getDate(badge) * 1000).toLocaleDateString(language === "zh" ? "zh-CN" : undefined, {
         dateStyle: "medium",
       })
     : "";
@@ -87,7 +87,7 @@ export function BadgeCard({
         <div className="ach-meta">
           {badge.evidence && <Evidence badge={badge} host={host} />}
           {date && (
-            <time className="ach-caption" dateTime={new Date(badge.unlocked_at! * 1000).toISOString()}>
+            <time className="ach-caption" dateTime={new Date(getDate(badge) * 1000).toISOString()}>
               {date}
             </time>
           )}

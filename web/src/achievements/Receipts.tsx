@@ -38,11 +38,11 @@ export function Receipts({ badge, host, close }: { badge: Badge; host: Achieveme
             <p className="ach-caption">
               {host.openSession ? (
                 <a
-                  href={host.getSessionUrl(receipt.session_id)}
+                  href={host.getSessionUrl(receipt.session_id, receipt.seq)}
                   onClick={(event) => {
                     event.preventDefault();
                     close();
-                    host.openSession!(receipt.session_id);
+                    host.openSession!(receipt.session_id, receipt.seq);
                   }}
                 >
                   {receipt.title || receipt.session_id}

@@ -1,5 +1,5 @@
 import { useCallback, useState } from "react";
-import { type Badge, type BadgeState, TIERS } from "./types";
+import { type Badge, type BadgeState, getDate, TIERS } from "./types";
 
 export type BadgeSort = "catalogue" | "nearest" | "tier" | "newest" | "name";
 
@@ -38,7 +38,7 @@ const ORDERS: Record<BadgeSort, ((a: Badge, b: Badge) => number) | null> = {
   catalogue: null,
   nearest: (a, b) => rankNearness(b) - rankNearness(a),
   tier: (a, b) => rankTier(b) - rankTier(a),
-  newest: (a, b) => (b.unlocked_at ?? 0) - (a.unlocked_at ?? 0),
+  newest: (a, b) => getDate(b) - getDate(a),
   name: (a, b) => a.name.localeCompare(b.name),
 };
 

@@ -20,6 +20,8 @@ export interface Badge {
   progress_pct: number;
   criteria: string;
   unlocked_at?: number | null;
+  reached_at?: number | null; // when the history crossed the threshold; absent in a Hermes dashboard
+  reached_session_id?: string | null;
   evidence?: { session_id: string; title: string; value: number } | null;
 }
 
@@ -46,6 +48,7 @@ export interface Receipt {
   session_id: string;
   title: string;
   row: number;
+  seq?: number | null; // the message; absent in a Hermes dashboard
   role: string | null;
   kind: string;
   excerpt: string;
@@ -56,8 +59,8 @@ export interface Receipt {
 /** What the panel needs from its host: our dashboard, or a Hermes one. */
 export interface AchievementsHost {
   fetchJson<T>(path: string, init?: { method?: string; signal?: AbortSignal }): Promise<T>;
-  openSession: ((id: string) => void) | null;
-  getSessionUrl(id: string): string;
+  openSession: ((id: string, seq?: number | null) => void) | null;
+  getSessionUrl(id: string, seq?: number | null): string;
 }
 
 export const ACHIEVEMENTS_API = "/api/plugins/hermes-achievements";
@@ -68,3 +71,6 @@ export const isBuilding = (response: AchievementsResponse): boolean =>
 
 export const isScanning = (response: AchievementsResponse): boolean =>
   isBuilding(response) || response.serving_state === "SCANNING" || response.scan_meta.status?.state === "running";
+
+/** When a badge was really earned, in seconds; when that is not known, when a scan found it. */
+export const getDate = (badge: Badge): number => badge.reached_at ?? badge.unlocked_at ?? 0;

@@ -1,7 +1,9 @@
 import { useState } from "react";
 import { useMessages } from "@/app/messages";
 import { isCurrentTab, type Tab, useTabs } from "@/app/tabs";
+import { getChatUrl } from "@/chat/lastChat";
 import { Icon, type IconName } from "@/components/Icon";
+import { useWaiting } from "@/components/usePageTitle";
 import { LANGUAGES, type Language } from "@/i18n";
 import { followLink, useLocation } from "@/router";
 import { applyTheme } from "@/theme";
@@ -36,16 +38,18 @@ export function Rail({ openPalette, openHelp }: { openPalette: () => void; openH
 }
 
 export function TabLink({ tab, isCurrent }: { tab: Tab; isCurrent: boolean }) {
+  const waiting = useWaiting();
   return (
     <a
       className={css.tab}
-      href={tab.path}
+      href={tab.path === "/chat" && !isCurrent ? getChatUrl() : tab.path}
       onClick={followLink}
       aria-current={isCurrent ? "page" : undefined}
       title={tab.label}
     >
       <Icon name={tab.icon} size={20} />
       <span>{tab.label}</span>
+      {tab.path === "/chat" && waiting > 0 && <span className={css.badge}>{waiting}</span>}
     </a>
   );
 }

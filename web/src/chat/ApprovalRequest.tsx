@@ -1,10 +1,13 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { isAbortError } from "@/api/http";
 import type { ApprovalQuestion } from "@/chat/chatEvents";
 import { type Covers, conversationApi } from "@/chat/conversationApi";
+import { DiffText } from "@/chat/DiffText";
 import { revealText } from "@/chat/exactText";
 import { type MessageKey, useMessages } from "@/chat/messages";
-import css from "./chat.module.css";
+import { Icon } from "@/components/Icon";
+import { useDeadline } from "@/components/useDeadline";
+import css from "./ApprovalRequest.module.css";
 
 const CHOICE_LABELS: Record<string, MessageKey> = {
   once: "chat.choice.once",
@@ -12,67 +15,103 @@ const CHOICE_LABELS: Record<string, MessageKey> = {
   always: "chat.choice.always",
   deny: "chat.choice.deny",
 };
+const SCOPE_LABELS: Record<string, MessageKey> = {
+  sandbox: "chat.scope.sandbox",
+  network: "chat.scope.network",
+  outside: "chat.scope.outside",
+};
 
 export type AnswerApproval = (question: string, choice: string, covers?: Covers) => void;
 
-/** The question a turn asks before a tool writes or runs, with a button for each answer. It shows exactly what will run; until
- * that has arrived, and where it cannot be shown, the question can only be denied. */
-export function ApprovalRequest({
-  question,
-  session,
-  answer,
-}: {
+interface Props {
   question: ApprovalQuestion;
   session: string;
   answer: AnswerApproval;
-}) {
+}
+
+/** The question a turn asks before a tool writes or runs. It shows exactly what will run; until that has arrived, and where it
+ * cannot be shown, the question can only be denied. One button stands out: to allow once, or to deny what is dangerous. */
+export function ApprovalRequest({ question, session, answer }: Props) {
   const { t } = useMessages();
   const { exact, isMissing } = useExactText(session, question);
   const [isConfirming, setIsConfirming] = useState(false);
-  const choices = exact === null ? question.choices.filter((choice) => choice === "deny") : question.choices;
+  const card = useFocusedCard(exact !== null || isMissing);
+  const isDangerous = question.dangerous === true;
+  const allowed = exact === null ? ["deny"] : question.choices;
+  const ordered = isDangerous ? ["deny", ...allowed.filter((choice) => choice !== "deny")] : allowed;
   const shown = exact ?? (typeof question.detail === "string" ? question.detail : "");
   const choose = (choice: string) => (choice === "always" ? setIsConfirming(true) : answer(question.question, choice));
+  const primary = isDangerous || exact === null ? "deny" : "once";
+  const left = useDeadline(question.seconds ?? 0, question.question);
   return (
     <div
-      className={question.dangerous ? `${css.approvalRequest} ${css.dangerous}` : css.approvalRequest}
+      ref={card}
+      className={`${css.approvalRequest}${isDangerous ? ` ${css.dangerous}` : ""}`}
       role="alertdialog"
       aria-label={t("chat.approval")}
+      tabIndex={-1}
+      data-question={question.question}
     >
-      <p>
-        <strong>{question.text}</strong>
+      <p className={css.approvalTitle}>
+        <Icon name="shield" size={18} /> <strong>{question.text}</strong>
       </p>
-      {shown && <pre tabIndex={0}>{revealText(shown)}</pre>}
+      {question.scope && <p className="dim">{t(SCOPE_LABELS[question.scope] ?? "chat.scope.outside")}</p>}
+      {shown && <DiffText text={revealText(shown)} />}
       {isMissing && <p className="dim">{t("chat.approval.inexact")}</p>}
       {isConfirming ? (
-        <>
-          <p>{t("chat.approval.always", { tool: question.tool ?? "" })}</p>
-          <div className="row">
-            <button className="button primary" onClick={() => answer(question.question, "always", "exact")}>
-              {t("chat.approval.exact")}
-            </button>
-            <button className="button" onClick={() => answer(question.question, "always", "tool")}>
-              {t("chat.approval.tool", { tool: question.tool ?? "" })}
-            </button>
-            <button className="button" onClick={() => setIsConfirming(false)}>
-              {t("chat.approval.back")}
-            </button>
-          </div>
-        </>
+        <AlwaysForm
+          tool={question.tool ?? ""}
+          choose={(covers) => answer(question.question, "always", covers)}
+          back={() => setIsConfirming(false)}
+        />
       ) : (
-        <div className="row">
-          {choices.map((choice) => (
+        <div className={css.approvalChoices}>
+          {ordered.map((choice) => (
             <button
               key={choice}
-              className={choice === "deny" ? "button danger" : "button primary"}
+              className={`button${choice === primary ? " primary" : ""}`}
+              data-choice={choice}
               onClick={() => choose(choice)}
             >
               {CHOICE_LABELS[choice] ? t(CHOICE_LABELS[choice]) : choice}
             </button>
           ))}
+          {left !== null && <span className="dim">{t("chat.approval.left", { n: left })}</span>}
         </div>
       )}
     </div>
   );
+}
+
+function AlwaysForm({ tool, choose, back }: { tool: string; choose: (covers: Covers) => void; back: () => void }) {
+  const { t } = useMessages();
+  return (
+    <>
+      <p>{t("chat.approval.always", { tool })}</p>
+      <div className={css.approvalChoices}>
+        <button className="button primary" onClick={() => choose("exact")}>
+          {t("chat.approval.exact")}
+        </button>
+        <button className="button" onClick={() => choose("tool")}>
+          {t("chat.approval.tool", { tool })}
+        </button>
+        <button className="button" onClick={back}>
+          {t("chat.approval.back")}
+        </button>
+      </div>
+    </>
+  );
+}
+
+/** Moves the focus to the question when it can be answered, unless the person is writing something. */
+function useFocusedCard(isReady: boolean) {
+  const card = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const box = document.activeElement;
+    if (isReady && !(box instanceof HTMLTextAreaElement && box.value)) card.current?.focus({ preventScroll: true });
+    if (isReady) card.current?.scrollIntoView({ block: "nearest" });
+  }, [isReady]);
+  return card;
 }
 
 /** The exact text of an open question. It is never part of an event; the event has its hash. */

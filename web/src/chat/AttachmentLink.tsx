@@ -4,7 +4,7 @@ import { conversationApi } from "@/chat/conversationApi";
 import { useMessages } from "@/chat/messages";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { Icon } from "@/components/Icon";
-import css from "./chat.module.css";
+import css from "./AttachmentLink.module.css";
 
 /** A file of a message: a picture is shown, anything else can be saved. */
 export function AttachmentLink({ part, session }: { part: Record<string, unknown>; session: string }) {

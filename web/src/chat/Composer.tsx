@@ -1,139 +1,159 @@
-import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useRef, useState } from "react";
-import type { Attachment, TurnRequest } from "@/chat/conversationApi";
+import { type ClipboardEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import type { Session } from "@/api/types";
+import { CommandMenu } from "@/chat/CommandMenu";
+import type { TurnRequest } from "@/chat/conversationApi";
+import { FileList } from "@/chat/FileList";
 import { useMessages } from "@/chat/messages";
-import { type TurnOptions, TurnOptionsPicker } from "@/chat/TurnOptionsPicker";
+import { TurnOptionsPicker } from "@/chat/TurnOptionsPicker";
+import type { ChatCommands } from "@/chat/useChatCommands";
+import { useDraft } from "@/chat/useDraft";
+import { useDroppedFiles } from "@/chat/useDroppedFiles";
+import { useTurnOptions } from "@/chat/useTurnOptions";
 import { Icon } from "@/components/Icon";
 import css from "./Composer.module.css";
 
 interface Props {
+  id: string;
+  session: Session | null;
   isBusy: boolean;
-  send: (request: TurnRequest) => Promise<void>;
+  isElsewhere: boolean; // another surface drives the session; sending takes it over
+  commands: ChatCommands;
+  send: (request: TurnRequest, files: File[]) => Promise<void>;
   stop: () => void;
-  upload: (file: File) => Promise<Attachment>;
 }
 
-export function Composer({ isBusy, send, stop, upload }: Props) {
+const MAX_FILE_BYTES = 30_000_000; // what the server takes in one body
+
+/** Where a message is written: the draft is kept, files can be picked, pasted or dropped anywhere, `/` lists the commands. */
+export function Composer({ id, session, isBusy, isElsewhere, commands, send, stop }: Props) {
   const { t } = useMessages();
-  const [text, setText] = useState("");
-  const [attachments, setAttachments] = useState<Attachment[]>([]);
-  const [options, setOptions] = useState<TurnOptions>({ runtime: "", model: "", template: "" });
+  const [text, setText] = useDraft(id);
+  const [files, setFiles] = useState<File[]>([]);
+  const [options, setOptions] = useTurnOptions(id);
   const [isSending, setIsSending] = useState(false);
   const [problem, setProblem] = useState("");
+  const box = useRef<HTMLTextAreaElement>(null);
   const fileInput = useRef<HTMLInputElement>(null);
-
-  const addFiles = async (newFiles: Iterable<File>) => {
-    setProblem("");
-    for (const file of newFiles) {
-      try {
-        const attachment = await upload(file);
-        setAttachments((before) => [...before, attachment]);
-      } catch (error) {
-        setProblem(error instanceof Error ? error.message : String(error));
-      }
-    }
+  const addFiles = (added: File[]) => {
+    const large = added.find((file) => file.size > MAX_FILE_BYTES);
+    setProblem(large ? t("chat.attachments.large", { name: large.name }) : "");
+    setFiles((before) => [...before, ...added.filter((file) => file.size <= MAX_FILE_BYTES)]);
   };
+  const isDragging = useDroppedFiles(addFiles);
+  useGrowingBox(box, text);
+
   const submit = async () => {
-    if (isSending || (!text.trim() && !attachments.length)) return;
+    if (isSending || (!text.trim() && !files.length)) return;
     setIsSending(true);
     setProblem("");
     try {
-      await send({ message: text, attachments, ...options });
+      if (commands.find(text)) setOptions({ ...options, ...(await commands.run(text)) });
+      else await send({ message: text, attachments: [], ...options }, files);
       setText("");
-      setAttachments([]);
+      setFiles([]);
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error)); // the text stays in the box
     } finally {
       setIsSending(false);
+      box.current?.focus();
     }
   };
   const handleKey = (event: KeyboardEvent) => {
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing || event.defaultPrevented) return;
     event.preventDefault();
     void submit();
   };
   const handlePaste = (event: ClipboardEvent) => {
-    if (event.clipboardData.files.length) void addFiles(event.clipboardData.files);
+    if (event.clipboardData.files.length) addFiles([...event.clipboardData.files]);
   };
-  const handleDrop = (event: DragEvent) => {
-    if (!event.dataTransfer.files.length) return;
-    event.preventDefault();
-    void addFiles(event.dataTransfer.files);
-  };
-
+  const canSend = !isSending && (text.trim() !== "" || files.length > 0);
   return (
     <form
       className={css.composer}
+      data-dragging={isDragging || undefined}
       onSubmit={(event) => {
         event.preventDefault();
         void submit();
       }}
-      onDrop={handleDrop}
-      onDragOver={(event) => event.preventDefault()}
     >
       {problem && (
         <p className="problem-text" role="alert">
           {problem}
         </p>
       )}
-      {attachments.length > 0 && (
-        <ul className={css.attachments} aria-label={t("chat.attachments")}>
-          {attachments.map((attachment) => (
-            <li key={attachment.hash} className="pill">
-              <Icon name="clip" size={13} /> {attachment.name}{" "}
-              <button
-                type="button"
-                className="ghost"
-                aria-label={t("chat.attachments.remove", { name: attachment.name })}
-                onClick={() => setAttachments(attachments.filter((other) => other !== attachment))}
-              >
-                <Icon name="close" size={12} />
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
-      <textarea
-        autoFocus
-        rows={Math.min(8, Math.max(2, text.split("\n").length))}
-        placeholder={t("chat.placeholder")}
-        aria-label={t("chat.placeholder")}
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        onKeyDown={handleKey}
-        onPaste={handlePaste}
+      <FileList
+        files={files}
+        remove={(file) => setFiles(files.filter((other) => other !== file))}
+        isSending={isSending}
       />
-      <div className="row">
-        <button
-          type="button"
-          className="ghost"
-          aria-label={t("chat.attach")}
-          title={t("chat.attach")}
-          onClick={() => fileInput.current?.click()}
-        >
-          <Icon name="clip" />
-        </button>
-        <input
-          ref={fileInput}
-          type="file"
-          multiple
-          hidden
-          aria-label={t("chat.attach")}
-          onChange={(event) => {
-            void addFiles(event.target.files ?? []);
-            event.target.value = "";
-          }}
+      <CommandMenu text={text} commands={commands.list} choose={(name) => setText(`${name} `)} box={box} />
+      <div className={css.composerBox}>
+        <textarea
+          ref={box}
+          autoFocus
+          rows={1}
+          placeholder={isDragging ? t("chat.drop") : t("chat.placeholder")}
+          aria-label={t("chat.placeholder")}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={handleKey}
+          onPaste={handlePaste}
         />
-        <TurnOptionsPicker options={options} onChange={setOptions} />
-        <span className="grow" />
-        {isBusy && (
-          <button type="button" className="button danger" onClick={stop}>
-            <Icon name="stop" size={16} /> {t("chat.stop")}
+        <div className={css.composerRow}>
+          <button
+            type="button"
+            className="ghost"
+            aria-label={t("chat.attach")}
+            title={t("chat.attach")}
+            onClick={() => fileInput.current?.click()}
+          >
+            <Icon name="clip" />
           </button>
-        )}
-        <button className="button primary" disabled={isSending || (!text.trim() && !attachments.length)}>
-          <Icon name="send" size={16} /> {t("chat.send")}
-        </button>
+          <input
+            ref={fileInput}
+            type="file"
+            multiple
+            hidden
+            aria-label={t("chat.attach")}
+            onChange={(event) => {
+              addFiles([...(event.target.files ?? [])]);
+              event.target.value = "";
+            }}
+          />
+          <TurnOptionsPicker options={options} onChange={setOptions} session={session} />
+          <span className="grow" />
+          {isBusy && (
+            <button
+              type="button"
+              className={css.stopButton}
+              onClick={stop}
+              aria-label={t("chat.stop")}
+              title={t("chat.stop")}
+            >
+              <Icon name="stop" size={15} />
+            </button>
+          )}
+          <button
+            className={css.sendButton}
+            disabled={!canSend}
+            aria-label={t(isElsewhere ? "chat.send.here" : "chat.send")}
+            title={t(isElsewhere ? "chat.send.here" : "chat.send")}
+          >
+            <Icon name={isSending ? "spinner" : "send"} size={18} />
+          </button>
+        </div>
       </div>
     </form>
   );
+}
+
+const MAX_BOX_PX = 260;
+
+/** Lets the box grow with its text. */
+function useGrowingBox(box: React.RefObject<HTMLTextAreaElement | null>, text: string): void {
+  useEffect(() => {
+    const element = box.current!;
+    element.style.height = "auto";
+    element.style.height = `${Math.min(MAX_BOX_PX, element.scrollHeight)}px`;
+  }, [text]);
 }

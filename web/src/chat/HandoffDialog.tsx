@@ -7,7 +7,7 @@ import { Icon } from "@/components/Icon";
 import { gatewayApi, type Handoff } from "@/gateway/gatewayApi";
 import { canCancel, HandoffOutcome, HandoffSteps, isOver } from "@/gateway/HandoffSteps";
 import { followLink } from "@/router";
-import css from "./chat.module.css";
+import css from "./HandoffDialog.module.css";
 
 const TERMINALS = ["cli"]; // surfaces where a session waits to be picked up
 

@@ -1,7 +1,7 @@
 import type { Task } from "@/chat/chatEvents";
 import { useMessages } from "@/chat/messages";
 import { TaskGraph } from "@/chat/TaskGraph";
-import css from "./chat.module.css";
+import css from "./TaskPlan.module.css";
 
 const STATE_SIGNS: Record<string, string> = { done: "✓", completed: "✓", running: "◐", failed: "✗", skipped: "–" };
 

@@ -2,16 +2,29 @@ import { memo } from "react";
 import type { ToolCallView } from "@/chat/chatView";
 import { revealText } from "@/chat/exactText";
 import { useMessages } from "@/chat/messages";
+import { copyText } from "@/components/clipboard";
 import { Icon } from "@/components/Icon";
 import css from "./ToolCallCard.module.css";
 
+interface Props {
+  call: ToolCallView;
+  isLive: boolean;
+  isTarget: boolean;
+}
+
 /** A tool call, folded: name, summary and duration; inside, its input and output. */
-export const ToolCallCard = memo(function ToolCallCard({ call, isLive }: { call: ToolCallView; isLive: boolean }) {
+export const ToolCallCard = memo(function ToolCallCard({ call, isLive, isTarget }: Props) {
   const { t } = useMessages();
   const isRunning = isLive && call.status === "running";
   const summary = revealText(call.preview || summariseArguments(call.arguments));
   return (
-    <details className={`tool-call ${isRunning ? css.running : call.status}`} data-tool={call.name}>
+    <details
+      className={`${css.toolCall} ${isRunning ? css.running : call.status}`}
+      data-tool={call.name}
+      data-seq={call.seq}
+      data-target={isTarget || undefined}
+      open={isTarget || undefined}
+    >
       <summary>
         <Icon name="tool" size={15} /> <strong>{call.name}</strong> <span className={css.toolSummary}>{summary}</span>
         <span className={css.toolDuration}>
@@ -22,6 +35,8 @@ export const ToolCallCard = memo(function ToolCallCard({ call, isLive }: { call:
               : ""}
         </span>
         {call.status === "failed" && <span className="pill bad">{t("chat.tool.failed")}</span>}
+        {call.status === "denied" && <span className="pill">{t("chat.tool.denied")}</span>}
+        {isLive && call.status === "waiting" && <span className="pill">{t("chat.tool.waiting")}</span>}
       </summary>
       {call.arguments !== undefined && <DataBlock label={t("chat.tool.in")} text={formatJson(call.arguments)} />}
       {call.lines.length > 0 && call.result === null && (
@@ -41,11 +56,7 @@ function DataBlock({ label, text }: { label: string; text: string }) {
     <div className={css.toolData}>
       <p className="dim">
         {label}{" "}
-        <button
-          className="ghost"
-          onClick={() => void navigator.clipboard.writeText(text)}
-          aria-label={t("action.copy")}
-        >
+        <button className="ghost" onClick={() => void copyText(text)} aria-label={t("action.copy")}>
           <Icon name="copy" size={13} />
         </button>
       </p>

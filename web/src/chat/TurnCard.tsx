@@ -1,41 +1,66 @@
 import { memo } from "react";
 import { type AnswerApproval, ApprovalRequest } from "@/chat/ApprovalRequest";
-import { AttachmentLink } from "@/chat/AttachmentLink";
-import type { TurnView } from "@/chat/chatView";
-import { type MessageKey, useMessages } from "@/chat/messages";
+import type { Part, TurnView } from "@/chat/chatView";
+import { FolderMissing, isFolderMissing } from "@/chat/FolderMissing";
+import { useMessages } from "@/chat/messages";
 import { TaskPlan } from "@/chat/TaskPlan";
 import { ToolCallCard } from "@/chat/ToolCallCard";
+import { TurnError } from "@/chat/TurnError";
+import { TurnFooter } from "@/chat/TurnFooter";
+import { TurnProgress } from "@/chat/TurnProgress";
+import { UserMessage } from "@/chat/UserMessage";
+import type { TurnActions } from "@/chat/useTurnActions";
 import { Icon } from "@/components/Icon";
 import { Markdown } from "@/components/Markdown";
-import { formatNumber } from "@/i18n";
-import css from "./chat.module.css";
+import css from "./TurnCard.module.css";
+
+interface Props {
+  turn: TurnView;
+  session: string;
+  model: string; // the session's own
+  isLast: boolean;
+  isLive: boolean;
+  targetSeq: number; // the message of this turn that a link leads to
+  answerApproval?: AnswerApproval;
+  actions?: TurnActions;
+}
 
 /** One turn: the request, its context, tool calls, answer, approval and usage. */
 export const TurnCard = memo(function TurnCard({
   turn,
   session,
+  model,
+  isLast,
   isLive,
+  targetSeq,
   answerApproval,
-}: {
-  turn: TurnView;
-  session: string;
-  isLive: boolean;
-  answerApproval?: AnswerApproval;
-}) {
-  if (turn.isUndone) return null;
+  actions,
+}: Props) {
   const isRunning = isLive && turn.status === "";
   return (
-    <article className={css.turn} data-turn={turn.key}>
-      {turn.userMessage && <UserMessage turn={turn} session={session} />}
+    <article
+      className={css.turn}
+      data-turn={turn.key}
+      aria-live={isLast ? "polite" : undefined}
+      aria-busy={isLast ? isRunning : undefined}
+    >
+      {turn.userMessage && (
+        <UserMessage
+          message={turn.userMessage}
+          session={session}
+          isTarget={targetSeq === turn.userMessage.seq}
+          resend={actions && ((text) => actions.resend(turn, text))}
+        />
+      )}
       {turn.contextBlocks.length > 0 && <RecalledContext turn={turn} />}
       {turn.tasks.length > 0 && <TaskPlan tasks={turn.tasks} />}
-      {turn.parts.map((part, index) =>
-        part.kind === "text" ? (
-          <div key={index} className="answer">
-            <Markdown text={part.text} />
-          </div>
+      {foldSummarised(turn).map((group) =>
+        group.isSummarised ? (
+          <SummarisedParts key={group.parts[0]!.seq} parts={group.parts} isRunning={isRunning} targetSeq={targetSeq} />
         ) : (
-          <ToolCallCard key={part.id} call={part} isLive={isRunning} />
+          group.parts.map((part, index) => (
+            <PartView key={getPartKey(part, index)} part={part} isRunning={isRunning} targetSeq={targetSeq} />
+          ))
         ),
       )}
       {turn.steers.map((steer, index) => (
@@ -43,40 +68,71 @@ export const TurnCard = memo(function TurnCard({
           <Icon name="arrow" size={14} /> {steer}
         </p>
       ))}
+      {turn.reasoning && <Reasoning text={turn.reasoning} />}
       {isRunning && <TurnProgress turn={turn} />}
       {isRunning && turn.question && answerApproval && (
         <ApprovalRequest question={turn.question} session={session} answer={answerApproval} />
       )}
-      {turn.error && <TurnError turn={turn} />}
+      {turn.error &&
+        (isLast && actions && isFolderMissing(turn.error) ? (
+          <FolderMissing session={session} message={turn.error.message} again={() => actions.askAgain(turn)} />
+        ) : (
+          <TurnError error={turn.error} retry={isLast && actions ? () => actions.retry(turn) : null} />
+        ))}
       {turn.status && turn.status !== "completed" && !turn.error && <TurnStatus status={turn.status} />}
-      {turn.status && <TurnUsage turn={turn} />}
+      {turn.status && <TurnFooter turn={turn} sessionModel={model} actions={actions} />}
     </article>
   );
 });
 
-function UserMessage({ turn, session }: { turn: TurnView; session: string }) {
+const getPartKey = (part: Part, index: number): string =>
+  part.kind === "tool" ? part.id : `${part.kind}${part.seq || index}`;
+
+/** Consecutive parts that were summarised for the model, together. A turn that is folded as a whole is not folded twice. */
+function foldSummarised(turn: TurnView): Array<{ isSummarised: boolean; parts: Part[] }> {
+  if (turn.userMessage?.compacted) return [{ isSummarised: false, parts: turn.parts }];
+  const groups: Array<{ isSummarised: boolean; parts: Part[] }> = [];
+  for (const part of turn.parts) {
+    const last = groups.at(-1);
+    if (last?.isSummarised === part.isSummarised) last.parts.push(part);
+    else groups.push({ isSummarised: part.isSummarised, parts: [part] });
+  }
+  return groups;
+}
+
+function SummarisedParts({ parts, isRunning, targetSeq }: { parts: Part[]; isRunning: boolean; targetSeq: number }) {
   const { t } = useMessages();
-  if (turn.userMessage!.extra?.internal)
-    return (
-      <details className={css.recalledContext}>
-        <summary>
-          <Icon name="wheel" size={15} /> {t("chat.handedover")}
-        </summary>
-        <p>{turn.userMessage!.content}</p>
-      </details>
-    );
-  const parts = (turn.userMessage!.parts ?? []).filter(
-    (part) => part["type"] !== "text" && typeof part["hash"] === "string",
-  );
   return (
-    <div className={css.userMessage}>
-      <div className={css.bubble}>
-        {turn.userMessage!.content}
-        {parts.map((part, index) => (
-          <AttachmentLink key={index} part={part} session={session} />
-        ))}
-      </div>
+    <details className={css.summarisedParts} open={parts.some((part) => part.seq === targetSeq) || undefined}>
+      <summary>
+        <Icon name="box" size={15} /> {t("chat.summarised.steps", { n: parts.length })}
+      </summary>
+      {parts.map((part, index) => (
+        <PartView key={getPartKey(part, index)} part={part} isRunning={isRunning} targetSeq={targetSeq} />
+      ))}
+    </details>
+  );
+}
+
+function PartView({ part, isRunning, targetSeq }: { part: Part; isRunning: boolean; targetSeq: number }) {
+  if (part.kind === "tool") return <ToolCallCard call={part} isLive={isRunning} isTarget={targetSeq === part.seq} />;
+  if (part.kind === "reasoning") return <Reasoning text={part.text} />;
+  return (
+    <div className={css.answer} data-seq={part.seq} data-target={targetSeq === part.seq || undefined}>
+      <Markdown text={part.text} />
     </div>
+  );
+}
+
+function Reasoning({ text }: { text: string }) {
+  const { t } = useMessages();
+  return (
+    <details className={css.reasoning}>
+      <summary>
+        <Icon name="bulb" size={15} /> {t("chat.reasoning")}
+      </summary>
+      <p>{text}</p>
+    </details>
   );
 }
 
@@ -99,75 +155,8 @@ function RecalledContext({ turn }: { turn: TurnView }) {
   );
 }
 
-const STAGE_LABELS: Record<string, MessageKey> = {
-  prepare: "chat.stage.prepare",
-  queued: "chat.stage.queued",
-  running: "chat.stage.running",
-  thinking: "chat.stage.thinking",
-  tool: "chat.stage.tool",
-  task: "chat.stage.running",
-  approval: "chat.stage.approval",
-  compaction: "chat.stage.compaction",
-  memory: "chat.stage.prepare",
-  template: "chat.stage.prepare",
-  writing: "chat.stage.writing",
-};
-
-function TurnProgress({ turn }: { turn: TurnView }) {
-  const { t } = useMessages();
-  return (
-    <div className={css.turnProgress} role="status">
-      <span className={css.dots} aria-hidden="true">
-        <i />
-        <i />
-        <i />
-      </span>{" "}
-      {t(STAGE_LABELS[turn.stage] ?? "chat.stage.running")}
-      {turn.reasoning && (
-        <details>
-          <summary>{t("chat.reasoning")}</summary>
-          <p>{turn.reasoning}</p>
-        </details>
-      )}
-    </div>
-  );
-}
-
-function TurnError({ turn }: { turn: TurnView }) {
-  const { code, message, hint } = turn.error!;
-  return (
-    <div className="card problem" role="alert">
-      <p>
-        <strong>{message}</strong> <span className="dim mono">{code}</span>
-      </p>
-      {hint && <p className="dim">{hint}</p>}
-    </div>
-  );
-}
-
 function TurnStatus({ status }: { status: string }) {
   const { t } = useMessages();
-  return (
-    <p className={css.turnNote}>
-      {status === "cancelled"
-        ? t("chat.cancelled")
-        : status === "interrupted"
-          ? t("chat.interrupted")
-          : t("chat.failed")}
-    </p>
-  );
-}
-
-function TurnUsage({ turn }: { turn: TurnView }) {
-  const { language } = useMessages();
-  const { input_tokens: input, output_tokens: output, cost_usd: cost, seconds } = turn.usage as Record<string, unknown>;
-  const facts = [
-    turn.model || turn.runtime,
-    typeof seconds === "number" ? `${seconds.toFixed(1)} s` : "",
-    typeof input === "number" && input > 0
-      ? `${formatNumber(input, language)} → ${formatNumber(Number(output ?? 0), language)} tokens`
-      : "",
-    typeof cost === "number" ? `$${cost.toFixed(4)}` : "",
-  ].filter(Boolean);
-  return facts.length ? <p className={css.turnUsage}>{facts.join(" · ")}</p> : null;
+  const key = status === "cancelled" ? "chat.cancelled" : status === "interrupted" ? "chat.interrupted" : "chat.failed";
+  return <p className={css.turnNote}>{t(key)}</p>;
 }

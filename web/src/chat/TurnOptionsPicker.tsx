@@ -1,29 +1,23 @@
 import { useEffect, useState } from "react";
 import { getJson } from "@/api/http";
-import type { RuntimeInfo } from "@/api/types";
-import { conversationApi } from "@/chat/conversationApi";
+import type { Session } from "@/api/types";
 import { useMessages } from "@/chat/messages";
+import { useRuntimes } from "@/chat/useRuntimes";
+import type { TurnOptions } from "@/chat/useTurnOptions";
 
-export interface TurnOptions {
-  runtime: string;
-  model: string;
-  template: string;
-}
-
-/** The selects for runtime, model and template of the next turn. An empty value keeps the session's own. */
-export function TurnOptionsPicker({
-  options,
-  onChange,
-}: {
+interface Props {
   options: TurnOptions;
   onChange: (options: TurnOptions) => void;
-}) {
+  session: Session | null;
+}
+
+/** The selects for runtime, model and template of the next turn. An empty value keeps the session's own, which is named. */
+export function TurnOptionsPicker({ options, onChange, session }: Props) {
   const { t } = useMessages();
-  const [runtimes, setRuntimes] = useState<RuntimeInfo[]>([]);
+  const runtimes = useRuntimes();
   const [templates, setTemplates] = useState<string[]>([]);
   useEffect(() => {
     const controller = new AbortController();
-    conversationApi.listRuntimes(controller.signal).then(setRuntimes, () => undefined);
     getJson<{ templates: Array<{ name: string }> }>("/api/plugins/templates/templates", controller.signal).then(
       (response) => setTemplates(response.templates.map((template) => template.name)),
       () => undefined,
@@ -31,11 +25,14 @@ export function TurnOptionsPicker({
     return () => controller.abort();
   }, []);
   const defaultRuntime = runtimes.find((runtime) => runtime.default);
-  const models = (runtimes.find((runtime) => runtime.name === options.runtime) ?? defaultRuntime)?.models ?? [];
+  const chosen = runtimes.find((runtime) => runtime.name === options.runtime) ?? defaultRuntime;
+  const models = chosen?.models ?? [];
+  const sessionModel = session?.model && models.includes(session.model) ? session.model : models[0];
   return (
     <>
       <select
         aria-label={t("chat.runtime")}
+        data-model-picker
         value={options.runtime}
         onChange={(event) => onChange({ ...options, runtime: event.target.value, model: "" })}
       >
@@ -49,16 +46,18 @@ export function TurnOptionsPicker({
           </option>
         ))}
       </select>
-      {models.length > 1 && (
+      {models.length > 0 && (
         <select
           aria-label={t("chat.model")}
-          value={options.model}
+          value={models.includes(options.model) ? options.model : ""}
           onChange={(event) => onChange({ ...options, model: event.target.value })}
         >
-          <option value="">{t("chat.model")}</option>
-          {models.map((model) => (
-            <option key={model}>{model}</option>
-          ))}
+          <option value="">{sessionModel ?? t("chat.model")}</option>
+          {models
+            .filter((model) => model !== sessionModel)
+            .map((model) => (
+              <option key={model}>{model}</option>
+            ))}
         </select>
       )}
       {templates.length > 0 && (

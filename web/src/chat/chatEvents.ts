@@ -18,6 +18,8 @@ export interface ApprovalQuestion {
   sha256?: string;
   choices: string[];
   dangerous?: boolean;
+  scope?: string;
+  seconds?: number;
 }
 
 interface EventFields {

@@ -1,57 +1,71 @@
 // The view model of a conversation, reduced from its events. Pure: the same events give the same view, in whatever batches they arrive.
-import type { ProgressData, ToolDetail } from "@/api/schema";
 import type { Message } from "@/api/types";
 import type { ApprovalQuestion, ChatEvent, Task } from "@/chat/chatEvents";
+import { applyEvent, applyMessage } from "@/chat/turnEvents";
 
 export interface ToolCallView {
   kind: "tool";
+  seq: number;
+  resultSeq: number;
+  isSummarised: boolean;
   id: string;
   name: string;
   arguments?: unknown;
   preview: string;
   lines: string[];
-  status: "running" | "completed" | "failed";
+  status: "running" | "waiting" | "completed" | "failed" | "denied";
   seconds: number | null;
   result: string | null;
   error: string;
 }
-
-type Part = { kind: "text"; text: string } | ToolCallView;
+export interface TextView {
+  kind: "text" | "reasoning";
+  seq: number;
+  isSummarised: boolean;
+  text: string;
+}
+export type Part = TextView | ToolCallView;
 
 export interface TurnView {
   key: string;
+  count: number; // events that made it; a turn with more of them has changed
   userMessage: Message | null;
   parts: Part[];
   isStreaming: boolean; // the last text came in chunks, and its stored message has not arrived yet
   reasoning: string;
   stage: string;
+  retry: { reason: string; attempt: number } | null; // the model failed, and is asked again
   tasks: Task[];
   contextBlocks: Array<{ kind: string; title: string; reason: string }>;
   question: ApprovalQuestion | null;
   steers: string[];
-  error: { code: string; message: string; hint: string } | null;
+  error: { code: string; message: string; hint: string; retryable: boolean } | null;
   status: string; // "" while it runs
   runtime: string;
   model: string;
+  at: string; // when it ended
   usage: Record<string, unknown>;
   isUndone: boolean;
 }
 
 export interface ChatView {
   turns: TurnView[];
-  seq: number;
+  firstSeq: number; // the first entry of the log that is loaded
+  seq: number; // the last one
   driver: string | null;
 }
 
-export const EMPTY_VIEW: ChatView = { turns: [], seq: 0, driver: null };
+export const EMPTY_VIEW: ChatView = { turns: [], firstSeq: 0, seq: 0, driver: null };
 
 const buildTurn = (key: string): TurnView => ({
   key,
+  count: 0,
   userMessage: null,
   parts: [],
   isStreaming: false,
   reasoning: "",
   stage: "",
+  retry: null,
   tasks: [],
   contextBlocks: [],
   question: null,
@@ -60,6 +74,7 @@ const buildTurn = (key: string): TurnView => ({
   status: "",
   runtime: "",
   model: "",
+  at: "",
   usage: {},
   isUndone: false,
 });
@@ -77,17 +92,16 @@ export function applyEvents(view: ChatView, events: ChatEvent[]): ChatView {
       copied.add(index);
       turns[index] = { ...turns[index]!, parts: [...turns[index]!.parts] };
     }
+    turns[index]!.count += 1;
     return turns[index]!;
   };
   for (const event of events) {
     if (event.seq <= seq) continue;
     seq = event.seq;
     if (event.name === "message") {
-      if (event.message.role === "user" && !event.turn_id) turns.push(buildTurn(`m${seq}`));
-      applyMessage(
-        findTurn(event.turn_id ?? (event.message.role === "user" ? `m${seq}` : undefined), true)!,
-        event.message,
-      );
+      const isRequest = event.message.role === "user" && !event.turn_id;
+      if (isRequest) turns.push(buildTurn(`m${seq}`));
+      applyMessage(findTurn(event.turn_id ?? (isRequest ? `m${seq}` : undefined), true)!, event.message);
     } else if (event.name === "progress" && event.stage === "handoff") {
       driver = event.detail.to || driver;
     } else {
@@ -95,108 +109,39 @@ export function applyEvents(view: ChatView, events: ChatEvent[]): ChatView {
       if (turn) applyEvent(turn, event);
     }
   }
-  return { turns, seq, driver };
+  return { turns, firstSeq: view.firstSeq || (events[0]?.seq ?? 0), seq, driver };
 }
 
-function applyMessage(turn: TurnView, message: Message): void {
-  if (message.role === "user" && !turn.userMessage) {
-    turn.userMessage = message;
-    turn.isUndone = !message.active && !message.compacted;
-  } else if (message.role === "assistant") {
-    if (message.content?.trim()) applyText(turn, message.content);
-    turn.isStreaming = false;
-    for (const call of message.tool_calls ?? [])
-      Object.assign(copyToolCall(turn, call.id, call.name), { name: call.name, arguments: call.arguments });
-    if (!turn.status && !message.turn_id) turn.status = "completed";
-  } else if (message.role === "tool") {
-    const toolCall = copyToolCall(turn, message.tool_call_id ?? message.id, message.tool_name ?? "");
-    toolCall.result = message.content;
-    if (toolCall.status === "running") toolCall.status = "completed";
-  }
+/** The view of a longer list of events, in which turns that have not changed stay the same objects. */
+export function rebuildView(before: ChatView, events: ChatEvent[]): ChatView {
+  const known = new Map(before.turns.map((turn) => [turn.key, turn]));
+  const view = applyEvents({ ...EMPTY_VIEW, driver: before.driver }, events);
+  const turns = view.turns.map((turn) => {
+    const old = known.get(turn.key);
+    return old && old.count === turn.count && old.parts.length === turn.parts.length ? old : turn;
+  });
+  return { ...view, turns };
 }
-
-/** The stored message replaces the chunks it was streamed in. */
-function applyText(turn: TurnView, text: string): void {
-  const last = turn.parts.findLastIndex((part) => part.kind === "text");
-  if (turn.isStreaming && last >= 0) turn.parts[last] = { kind: "text", text };
-  else turn.parts.push({ kind: "text", text });
-}
-
-function applyEvent(turn: TurnView, event: ChatEvent): void {
-  if (event.name === "metadata") {
-    Object.assign(turn, { runtime: event.runtime, model: event.model, stage: "prepare", status: "" });
-  } else if (event.name === "chunk") {
-    const last = turn.parts.at(-1);
-    if (turn.isStreaming && last?.kind === "text")
-      turn.parts[turn.parts.length - 1] = { kind: "text", text: last.text + event.text };
-    else turn.parts.push({ kind: "text", text: event.text });
-    turn.isStreaming = true;
-    turn.stage = "writing";
-  } else if (event.name === "error") {
-    turn.error = { code: event.code, message: event.message, hint: event.hint };
-  } else if (event.name === "done") {
-    Object.assign(turn, { status: event.status, usage: event.usage, stage: "", question: null, reasoning: "" });
-  } else if (event.name === "progress") {
-    applyProgress(turn, event);
-  }
-}
-
-function applyProgress(turn: TurnView, { stage, detail }: ProgressData): void {
-  if (stage === "queued" && detail.queued) return; // another request waits for this turn, which itself goes on
-  turn.stage = stage;
-  if (stage === "thinking") turn.reasoning = (turn.reasoning + (detail.text ?? "")).slice(-4000);
-  else if (stage === "task" && detail.tasks) turn.tasks = detail.tasks as Task[];
-  else if (stage === "memory")
-    turn.contextBlocks = [
-      ...turn.contextBlocks,
-      { kind: detail.kind ?? "", title: detail.title ?? "", reason: detail.reason ?? "" },
-    ];
-  else if (stage === "template")
-    turn.contextBlocks = [
-      ...turn.contextBlocks,
-      { kind: "template", title: detail.name ?? "", reason: detail.because ?? "" },
-    ];
-  else if (stage === "approval") turn.question = detail.status === "asked" ? (detail as ApprovalQuestion) : null;
-  else if (stage === "running" && detail.steer) turn.steers = [...turn.steers, detail.steer];
-  else if (stage === "tool") applyToolDetail(turn, detail);
-}
-
-function applyToolDetail(turn: TurnView, detail: ToolDetail): void {
-  const toolCall = detail.call_id ? copyToolCall(turn, detail.call_id, detail.tool ?? "") : copyLastToolCall(turn);
-  if (!toolCall) return;
-  if (detail.line !== undefined) toolCall.lines = [...toolCall.lines, detail.line].slice(-200);
-  if (detail.preview) toolCall.preview = detail.preview;
-  if (detail.error) toolCall.error = detail.error;
-  if (detail.duration !== undefined) toolCall.seconds = detail.duration;
-  if (detail.status === "completed" || detail.status === "failed") toolCall.status = detail.status;
-}
-
-/** A copy of one tool call in its turn, added if it is new, for the caller to change. */
-function copyToolCall(turn: TurnView, id: string, name: string): ToolCallView {
-  const index = turn.parts.findIndex((part) => part.kind === "tool" && part.id === id);
-  const copy: ToolCallView =
-    index >= 0
-      ? { ...(turn.parts[index] as ToolCallView) }
-      : { kind: "tool", id, name, preview: "", lines: [], status: "running", seconds: null, result: null, error: "" };
-  if (index >= 0) turn.parts[index] = copy;
-  else {
-    turn.parts.push(copy);
-    turn.isStreaming = false;
-  }
-  return copy;
-}
-
-function copyLastToolCall(turn: TurnView): ToolCallView | null {
-  const index = turn.parts.findLastIndex((part) => part.kind === "tool");
-  if (index < 0) return null;
-  return (turn.parts[index] = { ...(turn.parts[index] as ToolCallView) });
-}
-
-export const buildView = (messages: Message[]): ChatView =>
-  applyEvents(
-    EMPTY_VIEW,
-    messages.map((message) => ({ name: "message", seq: message.seq, message, turn_id: message.turn_id ?? undefined })),
-  );
 
 export const findRunningTurn = (view: ChatView): TurnView | null =>
   view.turns.findLast((turn) => turn.status === "" && turn.runtime !== "") ?? null;
+
+/** Whether everything in a turn was replaced by a summary in what the model sees. */
+export const isSummarised = (turn: TurnView): boolean =>
+  turn.userMessage
+    ? turn.userMessage.compacted
+    : turn.parts.length > 0 && turn.parts.every((part) => part.isSummarised);
+
+/** What of a turn a log number leads to: the request, a text or a tool call; null if it is not in this view. */
+export function findAnchor(view: ChatView, seq: number): { turn: TurnView; seq: number } | null {
+  let found: { turn: TurnView; seq: number } | null = null;
+  for (const turn of view.turns) {
+    if (turn.userMessage && turn.userMessage.seq <= seq && turn.userMessage.seq >= (found?.seq ?? 0))
+      found = { turn, seq: turn.userMessage.seq };
+    for (const part of turn.parts) {
+      if (part.kind === "tool" && part.resultSeq === seq) return { turn, seq: part.seq };
+      if (part.seq <= seq && part.seq >= (found?.seq ?? 0)) found = { turn, seq: part.seq };
+    }
+  }
+  return found;
+}

@@ -1,7 +1,7 @@
 // The HTTP client for conversations: sessions, messages, turns and their event stream.
 import { ApiError, getJson, isAbortError, request, sendJson } from "@/api/http";
 import { streamFrames } from "@/api/sse";
-import type { Message, RuntimeInfo, Session } from "@/api/types";
+import type { ChatCommand, CommandAnswer, Message, RuntimeInfo, Session } from "@/api/types";
 import { type ChatEvent, parseEvent } from "@/chat/chatEvents";
 
 export interface Attachment {
@@ -20,6 +20,13 @@ export interface Observation {
   data: Record<string, unknown>;
 }
 
+/** A turn that runs, or waits for the one before it. */
+export interface OpenTurn {
+  turn_id: string;
+  state: "running" | "queued";
+  message: string;
+}
+
 export interface TurnRequest {
   message: string;
   attachments: Attachment[];
@@ -29,6 +36,7 @@ export interface TurnRequest {
 }
 
 const getSessionUrl = (session: string) => `/api/sessions/${encodeURIComponent(session)}`;
+const SILENCE_MS = 2000;
 const RETRY_MS = [250, 500, 1000, 2000, 4000];
 
 /** What a lasting yes is for: this exact text, or every call of the tool in its scope. */
@@ -81,18 +89,34 @@ export const conversationApi = {
     return response.attachments.filter((attachment): attachment is Observation => attachment.type === "observation");
   },
 
-  async listMessages(session: string, signal?: AbortSignal, limit = 5000): Promise<Message[]> {
-    const messages: Message[] = [];
-    let next: number | null = 0;
-    while (next !== null && messages.length < limit) {
-      const page: { messages: Message[]; next: number | null } = await getJson(
-        `${getSessionUrl(session)}/messages?limit=1000&after=${next}`,
-        signal,
-      );
-      messages.push(...page.messages);
-      next = page.next;
+  /** The newest messages, in ascending order. */
+  readNewest: (session: string, limit: number, signal?: AbortSignal) =>
+    getJson<{ messages: Message[] }>(`${getSessionUrl(session)}/messages?newest=true&limit=${limit}`, signal),
+
+  /** The log entries after a number, up to and including another one that is in the log. */
+  async readLog(session: string, after: number, upTo: number, signal: AbortSignal): Promise<ChatEvent[]> {
+    const events: ChatEvent[] = [];
+    const controller = new AbortController();
+    const abort = () => controller.abort();
+    signal.addEventListener("abort", abort, { once: true });
+    let timer = setTimeout(abort, SILENCE_MS); // nothing more comes: the last entries were folded into others
+    try {
+      const url = `${getSessionUrl(session)}/events?include=messages&after=${after}`;
+      for await (const frame of streamFrames(url, { signal: controller.signal })) {
+        clearTimeout(timer);
+        timer = setTimeout(abort, SILENCE_MS);
+        if (frame.id === null || frame.id > upTo) break;
+        const event = parseEvent(frame.event, frame.id, frame.data);
+        if (event) events.push(event);
+        if (frame.id === upTo) break;
+      }
+    } catch (error) {
+      if (signal.aborted || !isAbortError(error)) throw error;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
     }
-    return messages;
+    return events;
   },
 
   createSession: (runtime: string, model: string) =>
@@ -109,6 +133,12 @@ export const conversationApi = {
     );
   },
 
+  /** A session of its own with the log up to and including a number. */
+  branchSession: (session: string, at: number) => sendJson<Session>("POST", `${getSessionUrl(session)}/branch`, { at }),
+  listTurns: async (session: string, signal?: AbortSignal) =>
+    (await getJson<{ turns: OpenTurn[] }>(`${getSessionUrl(session)}/turns`, signal)).turns,
+  takeBack: (session: string, turn: string) =>
+    sendJson<void>("DELETE", `${getSessionUrl(session)}/turns/${encodeURIComponent(turn)}`),
   stopTurn: (session: string) => sendJson<{ stopped: boolean }>("POST", `${getSessionUrl(session)}/turns/running/stop`),
   answerApproval: (session: string, question: string, choice: string, covers?: Covers) =>
     sendJson<void>("POST", `${getSessionUrl(session)}/turns/running/approval`, {
@@ -121,6 +151,9 @@ export const conversationApi = {
       `${getSessionUrl(session)}/questions/${encodeURIComponent(question)}`,
       signal,
     ),
+  listCommands: (signal?: AbortSignal) => getJson<ChatCommand[]>("/api/commands", signal),
+  runCommand: (session: string, line: string) =>
+    sendJson<CommandAnswer>("POST", `${getSessionUrl(session)}/commands`, { line }),
   takeOver: (session: string) => sendJson<Session>("POST", `${getSessionUrl(session)}/take`),
   listRuntimes: (signal?: AbortSignal) => getJson<RuntimeInfo[]>("/api/runtimes", signal),
 

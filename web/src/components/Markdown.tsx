@@ -1,6 +1,7 @@
 // Renders Markdown as React elements. HTML in it is shown as text, never interpreted.
 import { marked, type Token, type Tokens } from "marked";
 import { memo, type ReactNode, useEffect, useState } from "react";
+import { copyText } from "@/components/clipboard";
 import { Icon } from "@/components/Icon";
 import { useI18n } from "@/i18n";
 
@@ -122,7 +123,7 @@ function CodeBlock({ text, language }: { text: string; language: string }) {
   const { t } = useI18n();
   const [copied, setCopied] = useState(false);
   const copy = () => {
-    void navigator.clipboard.writeText(text).then(() => {
+    void copyText(text).then(() => {
       setCopied(true);
       setTimeout(() => setCopied(false), 1500);
     });

@@ -256,7 +256,7 @@ function SessionRanking({
             {rows.map((session) => (
               <tr key={session.id}>
                 <td>
-                  <a href={`/sessions/${encodeURIComponent(session.id)}`} onClick={followLink}>
+                  <a href={`/chat/${encodeURIComponent(session.id)}`} onClick={followLink}>
                     {session.title || session.id}
                   </a>
                 </td>

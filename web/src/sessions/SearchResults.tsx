@@ -3,22 +3,20 @@ import { getJson, isAbortError } from "@/api/http";
 import type { SearchHit } from "@/api/types";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { HighlightedText } from "@/components/HighlightedText";
-import { formatNumber, formatRelativeTime } from "@/i18n";
+import { formatRelativeTime } from "@/i18n";
 import { followLink } from "@/router";
 import { useMessages } from "@/sessions/messages";
-import { buildQuery, type SessionFilter } from "@/sessions/useSessions";
-import css from "./sessions.module.css";
-
-interface SearchState {
-  hits: SearchHit[] | null;
-  loadMore: (() => void) | null;
-  error: unknown;
-}
+import { countChosen, type SessionFilter, toSearchQuery } from "@/sessions/sessionFilter";
+import { getSessionUrl } from "@/sessions/sessionLinks";
+import { getSourceLabel } from "@/sessions/sourceLabels";
+import css from "./SearchResults.module.css";
 
 interface ResultPage {
   hits: SearchHit[];
   next: number | null;
 }
+
+const HITS_SHOWN = 3; // of one session, until the person asks for all
 
 /** The next page with hits: where the filters match few sessions, a page before the last may be empty. */
 async function fetchNextPage(url: string, before: number | null, signal?: AbortSignal): Promise<ResultPage> {
@@ -29,123 +27,107 @@ async function fetchNextPage(url: string, before: number | null, signal?: AbortS
   }
 }
 
-function useSearch(filter: SessionFilter, limit: number): SearchState {
+function useSearch(filter: SessionFilter) {
   const [hits, setHits] = useState<SearchHit[] | null>(null);
   const [next, setNext] = useState<number | null>(null);
   const [error, setError] = useState<unknown>(null);
-  const address = `/api/search?${buildQuery(filter, { q: filter.text.trim(), tool: filter.tool.trim(), limit: String(limit) })}`;
+  const url = `/api/search?${toSearchQuery(filter, filter.words.trim())}&limit=100`;
   useEffect(() => {
     const controller = new AbortController();
-    const timer = setTimeout(() => {
-      fetchNextPage(address, null, controller.signal).then(
-        (page) => {
-          setHits(page.hits);
-          setNext(page.next);
-          setError(null);
-        },
-        (problem: unknown) => {
-          if (!isAbortError(problem)) setError(problem);
-        },
-      );
-    }, 150);
-    return () => {
-      clearTimeout(timer);
-      controller.abort();
-    };
-  }, [address]);
+    fetchNextPage(url, null, controller.signal).then(
+      (page) => {
+        setHits(page.hits);
+        setNext(page.next);
+        setError(null);
+      },
+      (problem: unknown) => {
+        if (!isAbortError(problem)) setError(problem);
+      },
+    );
+    return () => controller.abort();
+  }, [url]);
   const fetchMore = () =>
-    void fetchNextPage(address, next).then((page) => {
+    void fetchNextPage(url, next).then((page) => {
       setHits((old) => [...(old ?? []), ...page.hits]);
       setNext(page.next);
     }, setError);
   return { hits, loadMore: next === null ? null : fetchMore, error };
 }
 
-const getHitUrl = (hit: SearchHit): string =>
-  `/sessions/${encodeURIComponent(hit.session)}${hit.seq ? `?at=${hit.seq}` : ""}`;
-
-/** Whether filters may hide hits. */
-const hasFilters = (filter: SessionFilter): boolean =>
-  Boolean(filter.source || filter.model || filter.tag || filter.since || filter.until || filter.archived);
-
-/** The messages that match a search, with the matches highlighted. */
-export function SearchResults({ filter }: { filter: SessionFilter }) {
-  const { t, language } = useMessages();
-  const { hits, loadMore, error } = useSearch(filter, 50);
+/** The messages that match a search, grouped by session, with the matches highlighted. */
+export function SearchResults({ filter, clear }: { filter: SessionFilter; clear: (() => void) | null }) {
+  const { t } = useMessages();
+  const { hits, loadMore, error } = useSearch(filter);
   if (error) return <ErrorMessage error={error} />;
-  if (hits?.length === 0)
+  if (hits === null)
     return (
-      <p className="empty-state">
-        {t(hasFilters(filter) ? "sessions.results.filtered" : "sessions.results.none", { words: filter.text })}
+      <p className="dim" role="status">
+        {t("sessions.searching")}
       </p>
     );
-  return (
-    <ul className={css.searchResults} aria-busy={hits === null} aria-label={t("sessions.results")}>
-      {hits?.map((hit, index) => (
-        <li key={`${hit.session}:${hit.seq}:${index}`}>
-          <a href={getHitUrl(hit)} onClick={followLink}>
-            <p className={css.hitHeader}>
-              <strong>{hit.title ?? hit.session}</strong> <span className="pill">{hit.source}</span>{" "}
-              <span className="dim">
-                {hit.tool_name ?? hit.role} · {formatRelativeTime(hit.timestamp, language)}
-              </span>
-            </p>
-            <p className={css.hitText}>
-              <HighlightedText text={hit.snippet.text} ranges={hit.snippet.marks} />
-            </p>
-          </a>
-        </li>
-      ))}
-      {loadMore && (
-        <li>
-          <button className="button" onClick={loadMore}>
-            {t("action.more")}
-          </button>
-        </li>
-      )}
-    </ul>
-  );
-}
-
-/** The sessions that used a tool, latest use first, each linked to its newest call. */
-export function SessionsByTool({ filter }: { filter: SessionFilter }) {
-  const { t, language } = useMessages();
-  const { hits, loadMore, error } = useSearch({ ...filter, text: "" }, 200);
-  if (error) return <ErrorMessage error={error} />;
-  if (hits?.length === 0)
+  if (hits.length === 0)
     return (
-      <p className="empty-state">
-        {t(hasFilters(filter) ? "sessions.tool.filtered" : "sessions.tool.none", { tool: filter.tool })}
-      </p>
+      <div className="empty-state">
+        <p>{t(countChosen(filter) ? "sessions.results.filtered" : "sessions.results.none", { words: filter.words })}</p>
+        {clear && (
+          <button className="button" onClick={clear}>
+            {t("filter.clear")}
+          </button>
+        )}
+      </div>
     );
   const sessions = new Map<string, SearchHit[]>();
-  for (const hit of hits ?? []) sessions.set(hit.session, [...(sessions.get(hit.session) ?? []), hit]);
-  const countCalls = (sessionHits: SearchHit[]) => sessionHits.filter((hit) => hit.role === "tool").length;
+  for (const hit of hits) sessions.set(hit.session, [...(sessions.get(hit.session) ?? []), hit]);
   return (
-    <ul className={css.searchResults} aria-busy={hits === null} aria-label={t("sessions.tool", { tool: filter.tool })}>
-      {[...sessions.values()].map(([latest, ...others]) => (
-        <li key={latest!.session}>
-          <a href={getHitUrl(latest!)} onClick={followLink}>
-            <p className={css.hitHeader}>
-              <strong>{latest!.title ?? latest!.session}</strong> <span className="pill">{latest!.source}</span>{" "}
-              <span className="dim">
-                {t(loadMore ? "sessions.calls.more" : "sessions.calls", {
-                  n: formatNumber(countCalls([latest!, ...others]), language),
-                })}{" "}
-                · {formatRelativeTime(latest!.timestamp, language)}
-              </span>
-            </p>
-            <p className={css.hitText}>{latest!.snippet.text}</p>
-          </a>
-        </li>
-      ))}
-      {loadMore && (
-        <li>
-          <button className="button" onClick={loadMore}>
-            {t("action.more")}
-          </button>
-        </li>
-      )}
-    </ul>
+    <div className={css.results}>
+      <p className="dim" role="status">
+        {t("sessions.results.count", { n: `${hits.length}${loadMore ? "+" : ""}`, sessions: sessions.size })}
+      </p>
+      <ul className={css.searchResults} aria-label={t("sessions.results")}>
+        {[...sessions.values()].map((group) => (
+          <ResultGroup key={group[0]!.session} hits={group} words={filter.words.trim()} />
+        ))}
+        {loadMore && (
+          <li>
+            <button className="button" onClick={loadMore}>
+              {t("action.more")}
+            </button>
+          </li>
+        )}
+      </ul>
+    </div>
   );
 }
+
+function ResultGroup({ hits, words }: { hits: SearchHit[]; words: string }) {
+  const { t, language } = useMessages();
+  const [isOpen, setIsOpen] = useState(false);
+  const { session, title, source } = hits[0]!;
+  const messages = hits.filter((hit) => hit.seq);
+  const shown = isOpen ? messages : messages.slice(0, HITS_SHOWN);
+  return (
+    <li className={css.resultGroup}>
+      <a className={css.hitHeader} href={getSessionUrl(session)} onClick={followLink}>
+        <strong>{title || messages[0]?.snippet.text.slice(0, 80) || t("untitled")}</strong>
+        <span className="pill">{getSourceLabel(source)}</span>
+        <span className="dim">{formatRelativeTime(hits[0]!.timestamp, language)}</span>
+      </a>
+      {shown.map((hit) => (
+        <a key={hit.seq} className={css.hit} href={getSessionUrl(hit.session, hit.seq, words)} onClick={followLink}>
+          <span className={css.hitRole}>{hit.tool_name ?? t(getRoleKey(hit.role))}</span>
+          <span className={css.hitText}>
+            <HighlightedText text={hit.snippet.text} ranges={hit.snippet.marks} />
+          </span>
+        </a>
+      ))}
+      {messages.length > shown.length && (
+        <button className={css.hitMore} onClick={() => setIsOpen(true)}>
+          {t("sessions.hits.more", { n: messages.length - shown.length })}
+        </button>
+      )}
+    </li>
+  );
+}
+
+const getRoleKey = (role: string) =>
+  role === "user" ? "sessions.role.user" : role === "assistant" ? "sessions.role.assistant" : "sessions.role.other";

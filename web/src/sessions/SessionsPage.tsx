@@ -1,102 +1,156 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
+import { sendJson } from "@/api/http";
 import type { Session } from "@/api/types";
+import { Dialog } from "@/components/Dialog";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { Icon } from "@/components/Icon";
+import { showToast } from "@/components/Toasts";
+import { useIsPhone } from "@/components/useIsPhone";
 import { VirtualList } from "@/components/VirtualList";
-import { formatNumber, formatRelativeTime } from "@/i18n";
-import { followLink, navigate } from "@/router";
+import { formatNumber } from "@/i18n";
+import { followLink, navigate, useLocation } from "@/router";
+import { Facets } from "@/sessions/Facets";
 import { useMessages } from "@/sessions/messages";
-import { SearchResults, SessionsByTool } from "@/sessions/SearchResults";
-import { SessionFilters } from "@/sessions/SessionFilters";
-import { Transcript } from "@/sessions/Transcript";
-import { NO_FILTER, type SessionFilter, useSessions } from "@/sessions/useSessions";
-import css from "./sessions.module.css";
+import { SearchResults } from "@/sessions/SearchResults";
+import { SessionRow } from "@/sessions/SessionRow";
+import { countChosen, type SessionFilter, useSessionFilter } from "@/sessions/sessionFilter";
+import { useSessions } from "@/sessions/useSessions";
+import css from "./SessionsPage.module.css";
 
-export default function Sessions({ rest }: { rest: string }) {
-  const { t, language } = useMessages();
-  const [filter, setFilter] = useState<SessionFilter>(NO_FILTER);
-  const { total, getSession, loadRange, error, replace } = useSessions({ ...filter, text: "", tool: "" });
-  const changeFilter = (changes: Partial<SessionFilter>) => setFilter((before) => ({ ...before, ...changes }));
+const ROW_PX = 76;
+
+/** Every session, to search and to filter. One session is opened in the workspace. */
+export default function SessionsPage({ rest }: { rest: string }) {
+  const query = useLocation().split("?")[1];
+  useEffect(() => {
+    if (rest) navigate(`/chat/${encodeURIComponent(rest)}${query ? `?${query}` : ""}`, true);
+  }, [rest, query]);
+  return rest ? null : <Library />;
+}
+
+function Library() {
+  const { t } = useMessages();
+  const isPhone = useIsPhone();
+  const [filter, change] = useSessionFilter();
+  const [words, setWords] = useSearchBox(filter.words, (text) => change({ words: text }));
+  const [isOpen, setIsOpen] = useState(false);
+  const chosen = countChosen(filter);
+  const clear = () =>
+    change({ facets: { program: [], project: [], model: [], tool: [], tag: [] }, since: "", until: "" });
+  const facets = <Facets filter={filter} change={change} clear={chosen ? clear : null} />;
   return (
-    <div className={rest ? `${css.sessions} ${css.reading}` : css.sessions}>
+    <div className={css.library}>
+      {!isPhone && <aside className={css.facetColumn}>{facets}</aside>}
       <section className={css.sessionsList}>
-        <div className="row">
-          {rest ? <h2 className="grow">{t("nav.sessions")}</h2> : <h1 className="grow">{t("nav.sessions")}</h1>}
+        <div className={css.libraryHeader}>
+          <h1>{t("nav.sessions")}</h1>
           <a className="button" href="/import" onClick={followLink}>
             <Icon name="download" size={16} /> {t("nav.import")}
           </a>
         </div>
-        <input
-          data-search
-          type="search"
-          placeholder={t("sessions.search")}
-          aria-label={t("sessions.search")}
-          value={filter.text}
-          onChange={(event) => changeFilter({ text: event.target.value })}
-        />
-        <SessionFilters filter={filter} onChange={changeFilter} />
-        <ErrorMessage error={error} />
-        {filter.text.trim() ? (
-          <SearchResults filter={filter} />
-        ) : filter.tool.trim() ? (
-          <SessionsByTool filter={filter} />
+        <div className={css.searchRow}>
+          <input
+            data-search
+            type="search"
+            placeholder={t("sessions.search")}
+            aria-label={t("sessions.search")}
+            value={words}
+            onChange={(event) => setWords(event.target.value)}
+          />
+          {isPhone && (
+            <button className="button" aria-haspopup="dialog" onClick={() => setIsOpen(true)}>
+              <Icon name="filter" size={16} /> {t("filter.title")}
+              {chosen > 0 && <span className="pill">{chosen}</span>}
+            </button>
+          )}
+        </div>
+        <ViewTabs filter={filter} change={change} />
+        {filter.words.trim() ? (
+          <SearchResults filter={filter} clear={chosen ? clear : null} />
         ) : (
-          <>
-            <p className={`dim ${css.sessionTotal}`} role="status">
-              {total === null ? t("loading") : t("sessions.total", { n: formatNumber(total, language) })}
-            </p>
-            <VirtualList
-              count={total ?? 0}
-              rowHeight={76}
-              onRangeChange={loadRange}
-              label={t("nav.sessions")}
-              renderRow={(index) => (
-                <SessionRow session={getSession(index)} isCurrent={getSession(index)?.id === rest} />
-              )}
-            />
-            {total === 0 && <p className="empty-state">{t("sessions.none")}</p>}
-          </>
+          <SessionList filter={filter} clear={chosen ? clear : null} />
         )}
       </section>
-      {rest && (
-        <Transcript
-          key={rest}
-          id={rest}
-          onChange={(session, id) => {
-            replace(session, id);
-            if (!session) navigate("/sessions");
-          }}
-        />
+      {isPhone && isOpen && (
+        <Dialog label={t("filter.title")} close={() => setIsOpen(false)} closeLabel={t("action.close")}>
+          <h2>{t("filter.title")}</h2>
+          {facets}
+        </Dialog>
       )}
     </div>
   );
 }
 
-function SessionRow({ session, isCurrent }: { session: Session | undefined; isCurrent: boolean }) {
-  const { t, language } = useMessages();
-  if (!session) return <div className={`${css.sessionRow} ${css.loading}`} aria-busy="true" />;
+const TYPING_MS = 200;
+
+/** A box whose text reaches the address when the person pauses, and follows it when it changes elsewhere. */
+function useSearchBox(words: string, submit: (text: string) => void): [string, (text: string) => void] {
+  const [text, setText] = useState(words);
+  useEffect(() => setText(words), [words]);
+  useEffect(() => {
+    if (text === words) return;
+    const timer = setTimeout(() => submit(text), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return [text, setText];
+}
+
+function ViewTabs({ filter, change }: { filter: SessionFilter; change: (changes: Partial<SessionFilter>) => void }) {
+  const { t } = useMessages();
+  const views = [
+    ["", "sessions.view.all"],
+    ["archived", "sessions.view.archived"],
+    ["trash", "sessions.view.trash"],
+  ] as const;
   return (
-    <a
-      className={css.sessionRow}
-      href={`/sessions/${encodeURIComponent(session.id)}`}
-      onClick={followLink}
-      aria-current={isCurrent ? "true" : undefined}
-    >
-      <span className={css.sessionTitle}>
-        {session.pinned && <Icon name="pin" size={13} />}{" "}
-        <span>{session.title ?? (session.preview || session.id)}</span>
-      </span>
-      <span className={css.sessionMeta}>
-        <span className="pill">{session.source}</span>{" "}
-        {session.tags.slice(0, 3).map((tag) => (
-          <span key={tag} className="pill">
-            #{tag}
-          </span>
-        ))}
-        <span>{formatRelativeTime(session.last_active, language)}</span>{" "}
-        <span>{t("sessions.messages", { n: formatNumber(session.message_count, language) })}</span>{" "}
-        {session.model && <span className={css.sessionModel}>{session.model}</span>}
-      </span>
-    </a>
+    <div className={css.viewTabs} role="group" aria-label={t("sessions.view")}>
+      {views.map(([view, label]) => (
+        <button key={view} aria-pressed={filter.view === view} onClick={() => change({ view })}>
+          {t(label)}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function SessionList({ filter, clear }: { filter: SessionFilter; clear: (() => void) | null }) {
+  const { t, language } = useMessages();
+  const { total, getSession, loadRange, error, reload } = useSessions(filter);
+  const restore = (session: Session) =>
+    sendJson("PATCH", `/api/sessions/${encodeURIComponent(session.id)}`, { trashed: false }).then(() => {
+      showToast(t("sessions.restored"));
+      reload();
+    });
+  return (
+    <>
+      <ErrorMessage error={error} />
+      <p className={`dim ${css.sessionTotal}`} role="status">
+        {total === null ? t("loading") : t("sessions.total", { n: formatNumber(total, language) })}
+      </p>
+      {total === 0 ? (
+        <div className="empty-state">
+          <p>{t("sessions.none")}</p>
+          {clear && (
+            <button className="button" onClick={clear}>
+              {t("filter.clear")}
+            </button>
+          )}
+        </div>
+      ) : (
+        <VirtualList
+          count={total ?? 0}
+          rowHeight={ROW_PX}
+          onRangeChange={loadRange}
+          label={t("nav.sessions")}
+          renderRow={(index) => (
+            <SessionRow
+              session={getSession(index)}
+              onChange={reload}
+              restore={filter.view === "trash" ? restore : null}
+            />
+          )}
+        />
+      )}
+    </>
   );
 }

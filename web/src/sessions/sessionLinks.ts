@@ -12,3 +12,9 @@ export function getSessionUrl(id: string, seq?: number | null, words?: string): 
   const search = query.toString();
   return `/chat/${encodeURIComponent(id)}${search ? `?${search}` : ""}`;
 }
+
+/** Where a branch left its session: `<session>:<seq>`. */
+export function getBranchUrl(origin: string): string {
+  const colon = origin.lastIndexOf(":");
+  return getSessionUrl(origin.slice(0, colon), Number(origin.slice(colon + 1)));
+}

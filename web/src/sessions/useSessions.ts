@@ -1,28 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { getJson, isAbortError } from "@/api/http";
 import type { Session } from "@/api/types";
+import { type SessionFilter, toListQuery } from "@/sessions/sessionFilter";
 
-export interface SessionFilter {
-  text: string;
-  source: string;
-  model: string;
-  tag: string;
-  tool: string;
-  since: string;
-  until: string;
-  archived: "" | "no" | "yes" | "any"; // "": the list leaves them out, a search finds them
-}
-
-export const NO_FILTER: SessionFilter = {
-  text: "",
-  source: "",
-  model: "",
-  tag: "",
-  tool: "",
-  since: "",
-  until: "",
-  archived: "",
-};
 const PAGE_SIZE = 100;
 const MAX_CACHED_PAGES = 60; // older pages are dropped and fetched again
 
@@ -31,19 +11,7 @@ interface SessionPages {
   getSession: (index: number) => Session | undefined;
   loadRange: (first: number, last: number) => void;
   error: unknown;
-  replace: (session: Session | null, id: string) => void;
-}
-
-export function buildQuery(filter: SessionFilter, extra: Record<string, string>): string {
-  const fields: Array<[string, string]> = [
-    ["source", filter.source],
-    ["model", filter.model],
-    ["tag", filter.tag],
-    ["since", filter.since],
-    ["until", filter.until],
-    ["archived", filter.archived],
-  ];
-  return new URLSearchParams([...fields, ...Object.entries(extra)].filter(([, value]) => value)).toString();
+  reload: () => void;
 }
 
 /** The whole list of sessions, fetched page by page as rows become visible. */
@@ -53,7 +21,7 @@ export function useSessions(filter: SessionFilter): SessionPages {
   const [error, setError] = useState<unknown>(null);
   const [reloads, setReloads] = useState(0);
   const visible = useRef({ first: 0, last: 1, load: () => undefined as void });
-  const key = buildQuery(filter, {});
+  const key = toListQuery(filter);
 
   useEffect(() => {
     const controller = new AbortController();
@@ -98,11 +66,6 @@ export function useSessions(filter: SessionFilter): SessionPages {
     (index: number) => pages.get(Math.floor(index / PAGE_SIZE))?.[index % PAGE_SIZE],
     [pages],
   );
-  const replace = useCallback((session: Session | null, id: string) => {
-    if (!session) return setReloads((n) => n + 1);
-    setPages(
-      (old) => new Map([...old].map(([page, rows]) => [page, rows.map((row) => (row.id === id ? session : row))])),
-    );
-  }, []);
-  return { total, getSession, loadRange, error, replace };
+  const reload = useCallback(() => setReloads((n) => n + 1), []);
+  return { total, getSession, loadRange, error, reload };
 }

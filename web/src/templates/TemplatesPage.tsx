@@ -244,7 +244,7 @@ function Evidence({ suggestion: { evidence, home } }: { suggestion: Suggestion }
             {session}{" "}
           </span>
         ) : (
-          <a key={session} className="mono" href={`/sessions/${encodeURIComponent(session)}`} onClick={followLink}>
+          <a key={session} className="mono" href={`/chat/${encodeURIComponent(session)}`} onClick={followLink}>
             {session}{" "}
           </a>
         ),

@@ -1,0 +1,93 @@
+import { useRef, useState } from "react";
+import { ChatWelcome } from "@/chat/ChatWelcome";
+import { CommandAnswerCard } from "@/chat/CommandAnswerCard";
+import { Composer } from "@/chat/Composer";
+import { ConversationHeader } from "@/chat/ConversationHeader";
+import { conversationApi, type TurnRequest } from "@/chat/conversationApi";
+import { FindBar } from "@/chat/FindBar";
+import { Log } from "@/chat/Log";
+import { useMessages } from "@/chat/messages";
+import { QueuedMessages, useQueued } from "@/chat/QueuedMessages";
+import { useChatCommands } from "@/chat/useChatCommands";
+import { useConversation } from "@/chat/useConversation";
+import { useTurnActions } from "@/chat/useTurnActions";
+import { ErrorMessage } from "@/components/ErrorMessage";
+import { navigate } from "@/router";
+import css from "./Conversation.module.css";
+
+interface Props {
+  id: string; // "" is a new conversation
+  anchor: number;
+  words: string;
+  openList: (() => void) | null;
+}
+
+/** One conversation: to read, to search and to continue. */
+export function Conversation({ id, anchor, words, openList }: Props) {
+  const { t } = useMessages();
+  const chat = useConversation(id, anchor);
+  const [isFinding, setIsFinding] = useState(Boolean(words));
+  const [failure, setFailure] = useState<unknown>(null);
+  const queue = useQueued(id, chat.running?.key ?? null);
+  const commands = useChatCommands(id, chat.refresh);
+  const newSession = useRef("");
+  const driver = chat.view.driver && chat.view.driver !== "web" ? chat.view.driver : null;
+
+  /** A new session is made with its first message, together with its files. */
+  const ensureSession = async (request: TurnRequest): Promise<string> => {
+    if (id) return id;
+    newSession.current ||= (await conversationApi.createSession(request.runtime, request.model)).id;
+    return newSession.current;
+  };
+  const send = async (request: TurnRequest, files: File[]): Promise<void> => {
+    setFailure(null);
+    const session = await ensureSession(request);
+    if (driver) await chat.takeOver();
+    const attachments = [];
+    for (const file of files) attachments.push(await conversationApi.uploadAttachment(session, file));
+    const wish = { ...request, attachments };
+    if (id) await chat.send(wish);
+    else await conversationApi.startTurn(session, wish);
+    if (chat.running) queue.refresh();
+    if (!id) navigate(`/chat/${session}`, true);
+  };
+  const actions = useTurnActions(id, setFailure);
+
+  return (
+    <section className={css.conversation} aria-label={t("chat.conversation")}>
+      <ConversationHeader
+        id={id}
+        chat={chat}
+        openList={openList}
+        isFinding={isFinding}
+        toggleFind={() => setIsFinding(!isFinding)}
+      />
+      {isFinding && id && <FindBar id={id} anchor={anchor} words={words} close={() => setIsFinding(false)} />}
+      <Log chat={chat} session={id} anchor={anchor} words={words} actions={actions}>
+        {!id && <ChatWelcome />}
+        {commands.answer && <CommandAnswerCard answer={commands.answer} close={commands.close} />}
+        <ErrorMessage error={chat.error} />
+        <ErrorMessage error={failure} />
+        <QueuedMessages turns={queue.turns} session={id} refresh={queue.refresh} />
+      </Log>
+      {driver && (
+        <p className={css.elsewhere} role="status">
+          {t("chat.driver.elsewhere", { who: driver })}{" "}
+          <button className="button" onClick={() => void chat.takeOver().catch(setFailure)}>
+            {t("chat.takeover")}
+          </button>
+        </p>
+      )}
+      <Composer
+        key={id}
+        id={id}
+        session={chat.session}
+        isBusy={chat.running !== null}
+        isElsewhere={driver !== null}
+        commands={commands}
+        send={send}
+        stop={chat.stop}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,13 @@
+import { useEffect, useState } from "react";
+
+const getStorageName = (id: string) => `sojourn.draft.${id || "new"}`;
+
+/** What was written and not sent yet, kept for each conversation over navigation, reload and restart. */
+export function useDraft(id: string): [string, (text: string) => void] {
+  const [text, setText] = useState(() => localStorage.getItem(getStorageName(id)) ?? "");
+  useEffect(() => {
+    if (text) localStorage.setItem(getStorageName(id), text);
+    else localStorage.removeItem(getStorageName(id));
+  }, [id, text]);
+  return [text, setText];
+}

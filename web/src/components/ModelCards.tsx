@@ -1,0 +1,3 @@
+export function ModelCards() {
+  return null;
+}
