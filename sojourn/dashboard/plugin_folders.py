@@ -27,6 +27,7 @@ PAGE_PATHS = (
     "/gateway",
     "/gateway/{room}",
     "/settings",
+    "/settings/{section}",
     "/import",
 )
 _OTHERS = ("/plugins", "/api", "/assets", "/enter", "/healthz", "/metrics", "/v1", "/dashboard-plugins", "/favicon")

@@ -25,7 +25,7 @@ def test_a_question_shows_the_exact_text_and_always_asks_how_much(scripted_site,
     page.get_by_text("It is done.").wait_for()
     assert KEY not in page.content()
 
-    page.goto(scripted_site.server.address + "/settings")
+    page.goto(scripted_site.server.address + "/settings/security")
     approvals = page.get_by_label("Lasting approvals")
     approvals.get_by_text("every call of this tool").wait_for()
     assert find_violations(page) == []
@@ -60,6 +60,6 @@ def test_a_notice_is_shown_until_it_is_closed_and_only_once(scripted_site):
     banner = page.get_by_role("status").filter(has_text="3 lasting approvals from before")
     banner.wait_for()
     banner.get_by_role("button", name="Close this notice").click()
-    page.goto(scripted_site.server.address + "/settings")
+    page.goto(scripted_site.server.address + "/settings/security")
     page.get_by_label("Lasting approvals").wait_for()
     assert page.locator(".notice-banner").count() == 0

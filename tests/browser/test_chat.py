@@ -175,3 +175,20 @@ def test_two_tabs_agree_who_drives_and_either_can_go_on(scripted_site, model):
     send_message(first, "go on")
     for page in (first, second):
         page.get_by_text("Two.").wait_for()
+
+
+def test_formulas_keep_their_backslashes_and_tables_their_alignment(scripted_site, model):
+    answer = (
+        r"Inline \( a^2 + b^2 \), block:"
+        + "\n\n"
+        + r"$$\frac{1}{2}$$"
+        + "\n\nIt costs $5 or $6.\n\n| a | n |\n|---|---:|\n| x | 1 |"
+    )
+    model.play([Say(answer)])
+    page = scripted_site.open("/chat")
+    send_message(page, "show me")
+    page.locator(".answer math msup").first.wait_for()
+    page.locator(".answer .math-block mfrac").wait_for()
+    assert "$5 or $6" in page.locator(".answer").inner_text()
+    assert page.locator(".answer td[data-align=right]").inner_text() == "1"
+    assert scripted_site.console_errors == []

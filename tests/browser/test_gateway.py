@@ -27,7 +27,7 @@ def test_a_session_goes_to_a_room_talks_there_and_comes_back(scripted_site, mode
     page.locator(".turn-usage").wait_for()
     other = scripted_site.open_tab(page.context)
     other.goto(page.url)
-    other.locator("[data-driver=web]").wait_for()
+    other.locator("[data-driver=web]").wait_for(state="attached")
 
     dialog = hand_over(page)
     dialog.locator("[data-step=completed][data-state=done]").wait_for()
@@ -50,7 +50,7 @@ def test_a_session_goes_to_a_room_talks_there_and_comes_back(scripted_site, mode
     assert other.locator(".bubble").all_inner_texts() == ["plan a herb garden", "add mint"]  # our own word is none
     other.get_by_text("This session was handed over").wait_for()
     other.get_by_role("button", name="Take over").click()
-    other.locator("[data-driver=web]").wait_for()
+    other.locator("[data-driver=web]").wait_for(state="attached")
     send_message(other, "thanks")
     other.get_by_text("Back again.").wait_for()
     assert scripted_site.console_errors == []
@@ -105,7 +105,7 @@ def test_one_that_fails_says_why_and_leaves_the_session_here(scripted_site, mode
     dialog.locator("[data-state=failed]").wait_for()
     assert "'..' is not a valid room name." in dialog.locator(".problem-text").inner_text()
     page.keyboard.press("Escape")
-    page.locator("[data-driver=web]").wait_for()
+    page.locator("[data-driver=web]").wait_for(state="attached")
     send_message(page, "and now?")
     page.get_by_text("Still here.").wait_for()
 

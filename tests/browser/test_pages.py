@@ -18,6 +18,10 @@ PAGES = [
     "/gateway",
     "/import",
     "/settings",
+    "/settings/general",
+    "/settings/security",
+    "/settings/plugins",
+    "/settings/health",
 ]
 
 
@@ -142,11 +146,19 @@ def test_the_first_page_loads_little_script(filled):
 
 
 def test_settings_show_where_a_value_came_from_and_no_secret(filled):
-    page = filled.open("/settings")
-    row = page.locator("tr", has_text="agent.runtime")
-    assert "environment" in row.inner_text()
+    page = filled.open("/settings/general")
+    row = page.locator("[data-setting='agent.runtime']")
+    row.get_by_text("environment", exact=True).wait_for()
     assert filled.server.token not in page.content()
+    page.goto(filled.address + "/settings/health")
     page.get_by_text("healthy").wait_for()
+
+
+def test_it_can_be_installed(filled):
+    page = filled.open_browser()
+    page.locator("main h1").wait_for()
+    errors = page.context.new_cdp_session(page).send("Page.getInstallabilityErrors")
+    assert {one["errorId"] for one in errors["installabilityErrors"]} <= {"in-incognito"}  # as every test's browser is
 
 
 def test_a_page_that_throws_leaves_the_rest_standing(filled):

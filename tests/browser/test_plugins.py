@@ -53,7 +53,7 @@ def filled(site):
 
 def test_a_switch_shows_what_is_needed_then_the_page_is_there_and_goes_again(filled, find_violations):
     copy_example(filled.server.home)
-    page = filled.open("/settings")
+    page = filled.open("/settings/plugins")
     switch = page.get_by_role("switch", name="Garden")
     assert switch.get_attribute("aria-checked") == "false"
     assert tabs(page).filter(has_text="Garden").count() == 0
@@ -78,6 +78,7 @@ def test_a_switch_shows_what_is_needed_then_the_page_is_there_and_goes_again(fil
     page.keyboard.press("Escape")
     assert find_violations(page) == []
     tabs(page).filter(has_text="Settings").click()
+    page.get_by_role("link", name="Plugins").click()
     page.get_by_role("switch", name="Garden").click()
     tabs(page).filter(has_text="Garden").wait_for(state="detached")
     assert page.get_by_role("switch", name="Garden").get_attribute("aria-checked") == "false"
@@ -87,7 +88,7 @@ def test_a_switch_shows_what_is_needed_then_the_page_is_there_and_goes_again(fil
 
 def test_a_broken_one_is_shown_with_its_reason_and_no_switch(filled):
     (write(filled.server.home, "torn") / "manifest.json").write_text('{"lable": "<img src=x onerror=alert(1)>"}')
-    page = filled.open("/settings")
+    page = filled.open("/settings/plugins")
     row = page.locator(".item-list li", has_text="torn")
     row.get_by_text("Did you mean `label`?").wait_for()
     assert row.get_by_role("switch").count() == 0

@@ -13,7 +13,7 @@ from tests.e2e.http_server import PROGRAM
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_settings_page_says_what_is_enforced_here(site, width):
-    page = site.open("/settings")
+    page = site.open("/settings/security")
     page.set_viewport_size({"width": width, "height": 900})
     card = page.locator("section", has=page.locator("#sandbox"))
     card.locator("tbody tr").first.wait_for()
@@ -40,7 +40,7 @@ def test_a_gap_is_shown_with_what_follows_from_it(site):
         "missing": list(support.missing),
         "guarantees": [{"what": one.what, "by": one.by} for one in list_guarantees(support)],
     }
-    page = site.open("/settings")
+    page = site.open("/settings/security")
     page.route("**/api/sandbox", lambda route: route.fulfill(json=told))
     page.reload()
     card = page.locator("section", has=page.locator("#sandbox"))

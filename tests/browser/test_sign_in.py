@@ -46,7 +46,7 @@ def test_who_has_no_cookie_is_asked_for_the_token(site):
 
 
 def test_signing_out_takes_the_cookie_back(site):
-    page = site.open("/settings")
+    page = site.open("/settings/security")
     page.get_by_role("button", name="Sign out", exact=True).first.click()
     page.get_by_label("token").wait_for()
     assert page.context.cookies() == []
@@ -55,7 +55,7 @@ def test_signing_out_takes_the_cookie_back(site):
 
 def test_a_browser_that_is_signed_out_elsewhere_is_asked_to_sign_in(site):
     other = site.open("/chat", user_agent="Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Firefox/140.0")
-    page = site.open("/settings")
+    page = site.open("/settings/security")
     row = page.get_by_role("listitem").filter(has_text="Firefox on macOS")
     assert "127.0.0.1" in row.inner_text()
     page.get_by_role("listitem").filter(has_text="Chrome on Linux").filter(has_text="this browser").wait_for()

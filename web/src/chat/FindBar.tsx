@@ -27,7 +27,7 @@ export function FindBar({
     if (!text.trim()) return setHits(null);
     const controller = new AbortController();
     const timer = setTimeout(() => {
-      const url = `/api/search?session=${encodeURIComponent(id)}&limit=200&q=${encodeURIComponent(text.trim())}`;
+      const url = `/api/search?session=${encodeURIComponent(id)}&order=newest&limit=200&q=${encodeURIComponent(text.trim())}`;
       getJson<{ hits: SearchHit[] }>(url, controller.signal).then(
         (page) => setHits([...new Set(page.hits.map((hit) => hit.seq).filter(Boolean))].sort((a, b) => a - b)),
         (problem: unknown) => {

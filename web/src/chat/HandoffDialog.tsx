@@ -73,10 +73,11 @@ export function HandoffDialog({
         <button
           className="button"
           disabled={isBusy}
-          title={isBusy ? t("handoff.busy") : undefined}
+          aria-label={t("handoff.to")}
+          title={t(isBusy ? "handoff.busy" : "handoff.to")}
           onClick={() => setIsOpen(true)}
         >
-          <Icon name="share" size={16} /> {t("handoff.to")}
+          <Icon name="share" size={16} /> <span className={css.handoffLabel}>{t("handoff.to")}</span>
         </button>
       )}
       {handoff && !isOver(handoff) && !isOpen && (

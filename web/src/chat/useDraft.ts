@@ -4,7 +4,8 @@ const getStorageName = (id: string) => `sojourn.draft.${id || "new"}`;
 
 /** What was written and not sent yet, kept for each conversation over navigation, reload and restart. */
 export function useDraft(id: string): [string, (text: string) => void] {
-  const [text, setText] = useState(() => localStorage.getItem(getStorageName(id)) ?? "");
+  const asked = new URLSearchParams(location.search).get("say"); // a link may propose what to write
+  const [text, setText] = useState(() => asked ?? localStorage.getItem(getStorageName(id)) ?? "");
   useEffect(() => {
     if (text) localStorage.setItem(getStorageName(id), text);
     else localStorage.removeItem(getStorageName(id));

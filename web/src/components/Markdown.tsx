@@ -1,14 +1,16 @@
 // Renders Markdown as React elements. HTML in it is shown as text, never interpreted.
-import { marked, type Token, type Tokens } from "marked";
+import type { Token, Tokens } from "marked";
 import { memo, type ReactNode, useEffect, useState } from "react";
 import { copyText } from "@/components/clipboard";
 import { Icon } from "@/components/Icon";
+import { MathFormula } from "@/components/MathFormula";
+import { type MathToken, parseMarkdown } from "@/components/markdownLexer";
 import { useI18n } from "@/i18n";
 
 const SAFE_LINK = /^(https?:|mailto:|#)/i;
 
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
-  return <div className="prose">{renderBlocks(marked.lexer(text))}</div>;
+  return <div className="prose">{renderBlocks(parseMarkdown(text))}</div>;
 });
 
 function renderBlocks(tokens: Token[]): ReactNode[] {
@@ -27,6 +29,8 @@ function Block({ token }: { token: Token }): ReactNode {
       return <CodeBlock text={(token as Tokens.Code).text} language={(token as Tokens.Code).lang ?? ""} />;
     case "blockquote":
       return <blockquote>{renderBlocks(token.tokens ?? [])}</blockquote>;
+    case "mathBlock":
+      return <MathFormula tex={(token as unknown as MathToken).text} isBlock />;
     case "hr":
       return <hr />;
     case "list":
@@ -59,7 +63,9 @@ function Table({ table }: { table: Tokens.Table }) {
         <thead>
           <tr>
             {table.header.map((cell, index) => (
-              <th key={index}>{renderInline(cell.tokens)}</th>
+              <th key={index} data-align={table.align[index] ?? undefined}>
+                {renderInline(cell.tokens)}
+              </th>
             ))}
           </tr>
         </thead>
@@ -67,7 +73,9 @@ function Table({ table }: { table: Tokens.Table }) {
           {table.rows.map((row, rowIndex) => (
             <tr key={rowIndex}>
               {row.map((cell, index) => (
-                <td key={index}>{renderInline(cell.tokens)}</td>
+                <td key={index} data-align={table.align[index] ?? undefined}>
+                  {renderInline(cell.tokens)}
+                </td>
               ))}
             </tr>
           ))}
@@ -89,6 +97,8 @@ function Inline({ token }: { token: Token }): ReactNode {
       return <em>{renderInline(token.tokens)}</em>;
     case "del":
       return <del>{renderInline(token.tokens)}</del>;
+    case "math":
+      return <MathFormula tex={(token as unknown as MathToken).text} isBlock={false} />;
     case "codespan":
       return <code>{unescapeEntities((token as Tokens.Codespan).text)}</code>;
     case "br":
@@ -104,7 +114,7 @@ function Inline({ token }: { token: Token }): ReactNode {
       );
     }
     case "image":
-      return <>{token.raw}</>; // a remote image would reveal that the message was read
+      return <ImageLink image={token as Tokens.Image} />;
     case "escape":
       return <>{(token as Tokens.Escape).text}</>;
     case "text":
@@ -112,6 +122,16 @@ function Inline({ token }: { token: Token }): ReactNode {
     default:
       return <>{token.raw}</>;
   }
+}
+
+/** A remote picture would reveal that the message was read, so it is a link. */
+function ImageLink({ image }: { image: Tokens.Image }) {
+  if (!SAFE_LINK.test(image.href)) return <>{image.raw}</>;
+  return (
+    <a className="image-link" href={image.href} target="_blank" rel="noopener noreferrer">
+      <Icon name="image" size={15} /> {image.text || image.href}
+    </a>
+  );
 }
 
 const ENTITIES: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&#39;": "'" };

@@ -4,6 +4,7 @@ import { gatewayApi } from "@/gateway/gatewayApi";
 import { HandoffHistory } from "@/gateway/HandoffHistory";
 import { LocalRooms } from "@/gateway/LocalRooms";
 import { useMessages } from "@/gateway/messages";
+import { NetworkList } from "@/gateway/NetworkList";
 import { Pairing } from "@/gateway/Pairing";
 import { usePolling } from "@/gateway/usePolling";
 
@@ -20,8 +21,9 @@ export default function Gateway({ rest }: { rest: string }) {
       </header>
       <p className="dim">{t("gateway.about")}</p>
       <ConnectionList polled={status} />
-      <LocalRooms room={rest} />
+      <NetworkList />
       <Pairing polled={people} />
+      <LocalRooms room={rest} />
       <HandoffHistory polled={handoffs} />
       <DeliveryLog polled={deliveries} />
     </div>

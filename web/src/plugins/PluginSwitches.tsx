@@ -4,7 +4,6 @@ import { Dialog } from "@/components/Dialog";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { type MessageKey, useMessages } from "@/plugins/messages";
 import { type Need, PLUGINS_API, type PluginPage, usePlugins } from "@/plugins/pluginList";
-import css from "./plugins.module.css";
 
 /** The plugins with a page, each with its needs and a switch. Turning one on asks for consent to its needs first. */
 export function PluginSwitches() {
@@ -59,7 +58,7 @@ export function PluginSwitches() {
               </div>
               {plugin.state !== "broken" && (
                 <button
-                  className={css.switch}
+                  className="switch"
                   role="switch"
                   aria-checked={plugin.state === "on"}
                   aria-label={plugin.label}

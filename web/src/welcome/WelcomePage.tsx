@@ -3,6 +3,7 @@ import { getJson, isAbortError, sendJson } from "@/api/http";
 import type { FoundHistory, Session, StoreStats } from "@/api/types";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { Icon } from "@/components/Icon";
+import { ModelCards } from "@/components/ModelCards";
 import { formatNumber, formatRelativeTime } from "@/i18n";
 import { followLink, navigate } from "@/router";
 import { useMessages } from "@/welcome/messages";
@@ -50,6 +51,7 @@ export function WelcomePage() {
           <Icon name="chat" size={16} /> {t("welcome.chat")}
         </a>
       </section>
+      <ModelCards />
       <ErrorMessage error={error} />
       <div className="welcome-grid">
         <a className="card" href="/import" onClick={followLink}>

@@ -1,0 +1,90 @@
+"""Setting up without a terminal: a model, a setting, a network."""
+
+import re
+
+import pytest
+
+from sojourn.testing.model_script import Say
+from tests.browser.conftest import open_site, send_message, start_server
+
+
+@pytest.fixture(scope="module")
+def empty_server():
+    with start_server() as server:
+        yield server
+
+
+@pytest.fixture
+def fresh(chromium, empty_server):
+    yield from open_site(chromium, empty_server)
+
+
+def test_from_an_empty_home_to_an_answer_of_a_model_in_six_clicks_and_one_key(fresh, model, find_violations):
+    model.play([Say("Hello from the model.")], [Say("Hello again.")])
+    page = fresh.open_browser()
+    clicks = []
+
+    def click(locator):
+        locator.click()
+        clicks.append(1)
+
+    click(page.get_by_role("link", name="Connect a model"))
+    page.wait_for_url("**/settings/models")
+    click(page.get_by_role("button", name=re.compile("^OpenAI")))
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("API key").fill("pasted-key")
+    assert find_violations(page) == []
+    dialog.get_by_text("Server address").click()  # only because the provider is a server of this test
+    dialog.get_by_role("textbox", name="Server address").fill(model.url)
+    click(dialog.get_by_role("button", name="Connect"))
+    click(dialog.get_by_role("button", name="Use this model"))
+    click(page.get_by_role("link", name="Start a chat"))
+    send_message(page, "hi")
+    page.get_by_text("Hello from the model.").wait_for()
+    assert len(clicks) <= 6
+    assert "pasted-key" not in page.content()
+    page.goto(fresh.address + "/settings/models")
+    page.get_by_text("connected", exact=True).wait_for()
+    assert "pasted-key" not in page.content()
+
+
+def test_a_setting_is_changed_refused_and_reset(fresh):
+    kept = fresh.server.client.get("/api/plugins/dashboard/settings").json()
+    numbers = [one for one in kept if one["kind"] == "number" and one["origin"] == "default" and one["is_live"]]
+    name, wanted = numbers[0]["name"], int(numbers[0]["value"]) + 1
+    page = fresh.open("/settings/general")
+    row = page.locator(f"[data-setting='{name}']")
+    box = row.get_by_role("textbox", name=name)
+    box.fill("not a number")
+    row.get_by_role("button", name="Save").click()
+    row.get_by_role("alert").wait_for()
+    assert box.input_value() == "not a number"
+    box.fill(str(wanted))
+    row.get_by_role("button", name="Save").click()
+    row.get_by_text("changed").wait_for()
+    kept = fresh.server.client.get("/api/plugins/dashboard/settings").json()
+    assert next(one for one in kept if one["name"] == name)["value"] == wanted
+    row.get_by_role("button", name="Reset to default").click()
+    row.get_by_text("default", exact=True).wait_for()
+    slow = page.locator("[data-setting='server.idle_seconds']")
+    slow.get_by_role("textbox").fill("900")
+    slow.get_by_role("button", name="Save").click()
+    slow.get_by_text("900 after a restart").wait_for()
+
+
+def test_a_network_is_explained_and_a_wrong_key_is_refused_in_place(fresh, find_violations):
+    page = fresh.open("/gateway")
+    networks = page.get_by_role("region", name="Add a network")
+    networks.get_by_role("button", name=re.compile("^Telegram")).click()
+    dialog = page.get_by_role("dialog", name="Telegram")
+    dialog.get_by_text("@BotFather").wait_for()  # where to find the token
+    assert find_violations(page) == []
+    dialog.get_by_label("Bot token").fill("not-a-token")
+    dialog.get_by_role("button", name="Check and connect").click()
+    dialog.get_by_role("alert").wait_for()
+    assert dialog.get_by_label("Bot token").input_value() == "not-a-token"
+    assert not any(one["is_configured"] for one in list_networks(fresh) if one["name"] == "telegram")
+
+
+def list_networks(site):
+    return site.server.client.get("/api/plugins/gateway/networks").json()
