@@ -36,7 +36,7 @@ def test_a_session_goes_to_a_room_talks_there_and_comes_back(scripted_site, mode
     assert [" ".join(one.split()[1:]) for one in shown] == [f"{step} (done)" for step in steps]
     for tab in (page, other):  # the one that asked, and one that only looks on
         tab.locator("[data-driver=local]").wait_for()
-        tab.get_by_text("This session is controlled from local.").wait_for()
+        tab.get_by_text("This session is active in local.").wait_for()
 
     dialog.get_by_role("link", name="Open").click()
     page.wait_for_url("**/gateway/home")
@@ -48,8 +48,8 @@ def test_a_session_goes_to_a_room_talks_there_and_comes_back(scripted_site, mode
     other.get_by_text("Mint it is.").wait_for()  # seen in the chat as it happens
 
     assert other.locator(".bubble").all_inner_texts() == ["plan a herb garden", "add mint"]  # our own word is none
-    other.get_by_text("This session was handed over").wait_for()
-    other.get_by_role("button", name="Take over").click()
+    other.get_by_text("Moved here from another place").wait_for()
+    other.get_by_role("button", name="Continue here", exact=True).click()
     other.locator("[data-driver=web]").wait_for(state="attached")
     send_message(other, "thanks")
     other.get_by_text("Back again.").wait_for()
