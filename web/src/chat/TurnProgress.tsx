@@ -20,7 +20,11 @@ const STAGE_LABELS: Record<string, MessageKey> = {
 export function TurnProgress({ turn }: { turn: TurnView }) {
   const { t } = useMessages();
   const label = turn.retry
-    ? t("chat.stage.retry", { n: turn.retry.attempt, reason: turn.retry.reason })
+    ? t(turn.retry.of ? "chat.stage.retryof" : "chat.stage.retry", {
+        n: turn.retry.attempt,
+        of: turn.retry.of,
+        reason: turn.retry.reason,
+      })
     : t(turn.question ? "chat.stage.approval" : (STAGE_LABELS[turn.stage] ?? "chat.stage.running"));
   return (
     <div className={css.turnProgress} role="status">

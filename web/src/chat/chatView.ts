@@ -34,7 +34,7 @@ export interface TurnView {
   isStreaming: boolean; // the last text came in chunks, and its stored message has not arrived yet
   reasoning: string;
   stage: string;
-  retry: { reason: string; attempt: number } | null; // the model failed, and is asked again
+  retry: { reason: string; attempt: number; of: number } | null; // the model failed, and is asked again
   tasks: Task[];
   contextBlocks: Array<{ kind: string; title: string; reason: string }>;
   question: ApprovalQuestion | null;

@@ -77,7 +77,8 @@ function applyProgress(turn: TurnView, { stage, detail }: ProgressData): void {
   turn.stage = stage;
   if (stage !== "approval") turn.retry = null;
   if (stage === "queued") {
-    if (detail.attempt) turn.retry = { reason: detail.reason || detail.because || "", attempt: detail.attempt };
+    if (detail.attempt)
+      turn.retry = { reason: detail.reason || detail.because || "", attempt: detail.attempt, of: detail.of ?? 0 };
   } else if (stage === "thinking") turn.reasoning = (turn.reasoning + (detail.text ?? "")).slice(-20_000);
   else if (stage === "task" && detail.tasks) turn.tasks = detail.tasks as Task[];
   else if (stage === "memory") addContext(turn, detail.kind ?? "", detail.title ?? "", detail.reason ?? "");

@@ -2,9 +2,11 @@ import { useEffect, useState } from "react";
 import { getJson, isAbortError, sendJson } from "@/api/http";
 import type { FoundHistory } from "@/api/types";
 import { ErrorMessage } from "@/components/ErrorMessage";
+import { Icon } from "@/components/Icon";
 import { useMessages } from "@/histories/messages";
 import { formatNumber } from "@/i18n";
 import { followLink } from "@/router";
+import { getSourceLabel } from "@/sessions/sourceLabels";
 
 interface ImportState {
   running: boolean;
@@ -12,6 +14,9 @@ interface ImportState {
   home: string;
   done: number;
   of: number;
+  stage?: string;
+  seconds_left?: number | null;
+  cancelled?: boolean;
   error: string;
   hint: string;
   report: {
@@ -46,18 +51,38 @@ export default function Import() {
     const timer = setTimeout(() => getJson<ImportState>(IMPORT_API).then(setState, setError), 500);
     return () => clearTimeout(timer);
   }, [state]);
+  const [waiting, setWaiting] = useState<FoundHistory[]>([]); // to import after the running one
   const startImport = (history: FoundHistory) => {
     setError(null);
     sendJson<ImportState>("POST", IMPORT_API, { source: history.source, home: history.home }).then(setState, setError);
+  };
+  const readable = (histories ?? []).filter((history) => !history.problem && history.sessions > 0);
+  const importAll = () => {
+    setWaiting(readable.slice(1));
+    if (readable[0]) startImport(readable[0]);
+  };
+  useEffect(() => {
+    if (!state || state.running || !waiting.length) return;
+    setWaiting(waiting.slice(1));
+    if (!state.cancelled && !state.error) startImport(waiting[0]!);
+  }, [state]);
+  const cancel = () => {
+    setWaiting([]);
+    sendJson<ImportState>("DELETE", IMPORT_API).then(() => getJson<ImportState>(IMPORT_API).then(setState), setError);
   };
   return (
     <div className="page">
       <header className="page-header">
         <h1>{t("nav.import")}</h1>
+        {readable.length > 1 && (
+          <button className="button primary" disabled={state?.running} onClick={importAll}>
+            <Icon name="download" size={16} /> {t("import.all")}
+          </button>
+        )}
       </header>
       <p className="dim">{t("import.about")}</p>
       <ErrorMessage error={error} />
-      {state && (state.running || state.report || state.error) && <ImportProgress state={state} />}
+      {state && (state.running || state.report || state.error) && <ImportProgress state={state} cancel={cancel} />}
       {histories === null && (
         <p role="status" className="dim">
           {t("welcome.looking")}
@@ -76,7 +101,7 @@ export default function Import() {
           <li key={`${history.source}:${history.home}`} className="card row">
             <div className="grow">
               <h2>
-                {history.source} {history.version && <span className="pill">{history.version}</span>}
+                {getSourceLabel(history.source)} {history.version && <span className="pill">{history.version}</span>}
               </h2>
               <p className="dim mono">{history.home}</p>
               {history.problem ? (
@@ -91,7 +116,7 @@ export default function Import() {
               )}
             </div>
             <button
-              className="button primary"
+              className={readable.length > 1 ? "button" : "button primary"}
               disabled={Boolean(history.problem) || state?.running}
               onClick={() => startImport(history)}
             >
@@ -104,7 +129,7 @@ export default function Import() {
   );
 }
 
-function ImportProgress({ state }: { state: ImportState }) {
+function ImportProgress({ state, cancel }: { state: ImportState; cancel: () => void }) {
   const { t, language } = useMessages();
   const percent = state.of ? Math.floor((state.done / state.of) * 100) : 0;
   const { report } = state;
@@ -112,14 +137,24 @@ function ImportProgress({ state }: { state: ImportState }) {
     <div className={state.error ? "card problem" : "card"} role="status">
       <h2>
         {state.running
-          ? t("import.running", { source: state.source })
+          ? t("import.running", { source: getSourceLabel(state.source) })
           : state.error
             ? t("import.failed")
-            : t("import.done", { source: state.source })}
+            : state.cancelled
+              ? t("import.cancelled")
+              : t("import.done", { source: getSourceLabel(state.source) })}
       </h2>
       {state.running && (
-        <p>
-          {t("import.progress", { done: formatNumber(state.done, language), of: formatNumber(state.of, language) })}
+        <p className="row">
+          <span className="grow">
+            {state.of
+              ? t("import.progress", { done: formatNumber(state.done, language), of: formatNumber(state.of, language) })
+              : t("import.reading")}
+            {typeof state.seconds_left === "number" && ` · ${t("import.left", { n: Math.ceil(state.seconds_left) })}`}
+          </span>
+          <button className="button" onClick={cancel}>
+            {t("action.cancel")}
+          </button>
         </p>
       )}
       {state.running && (
@@ -147,7 +182,7 @@ function ImportProgress({ state }: { state: ImportState }) {
             unchanged: formatNumber(report.unchanged + report.updated, language),
             skipped: formatNumber(report.skipped.length, language),
           })}{" "}
-          <a href="/sessions" onClick={followLink}>
+          <a href={`/sessions?program=${encodeURIComponent(state.source)}`} onClick={followLink}>
             {t("nav.sessions")}
           </a>
         </p>

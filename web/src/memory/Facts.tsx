@@ -2,6 +2,7 @@ import { useCallback, useEffect, useState } from "react";
 import { getJson, isAbortError, sendJson } from "@/api/http";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { Icon } from "@/components/Icon";
+import { showToast } from "@/components/Toasts";
 import { formatDateTime } from "@/i18n";
 import { useMessages } from "@/memory/messages";
 
@@ -42,6 +43,10 @@ export function Facts() {
       return load();
     }, setError);
   };
+  const forget = (fact: Fact) => {
+    const undo = () => save(sendJson("POST", FACTS_API, { text: fact.text, why: fact.why }));
+    save(sendJson("DELETE", `${FACTS_API}/${fact.id}`).then(() => showToast(t("memory.forgotten"), undo)));
+  };
   return (
     <section className="card">
       <h2>{t("memory.facts")}</h2>
@@ -51,8 +56,7 @@ export function Facts() {
         onSubmit={(event) => {
           event.preventDefault();
           if (newFact.trim()) {
-            save(sendJson("POST", FACTS_API, { text: newFact }));
-            setNewFact("");
+            save(sendJson("POST", FACTS_API, { text: newFact }).then(() => setNewFact("")));
           }
         }}
       >
@@ -102,11 +106,7 @@ export function Facts() {
             >
               <Icon name="pencil" size={16} />
             </button>
-            <button
-              className="ghost"
-              aria-label={t("memory.delete")}
-              onClick={() => save(sendJson("DELETE", `${FACTS_API}/${fact.id}`))}
-            >
+            <button className="ghost" aria-label={t("memory.delete")} onClick={() => forget(fact)}>
               <Icon name="trash" size={16} />
             </button>
           </li>

@@ -40,6 +40,7 @@ export function SessionMenu({ session, onChange }: { session: Session; onChange:
       run: () => toggle("archived"),
     },
     { label: t("sessions.export"), icon: "download", run: () => save("markdown", "md") },
+    { label: t("sessions.exporthtml"), icon: "share", run: () => save("html", "html") },
     { label: t("sessions.exportjson"), icon: "file", run: () => save("jsonl", "jsonl") },
     { label: t("sessions.delete"), icon: "trash", isDanger: true, run: remove },
   ];
