@@ -197,5 +197,5 @@ def test_receipts_show_the_messages_that_counted(chromium, home):
         page.get_by_role("button", name="Receipts").first.click()
         page.locator(".ach-receipts li").first.wait_for()
         page.locator(".ach-receipts a").first.click()
-        page.wait_for_url("**/sessions/copy-*")
+        page.wait_for_url("**/chat/copy-*")
         site.close()

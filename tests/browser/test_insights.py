@@ -39,4 +39,4 @@ def test_insights_show_the_insights_of_the_store_and_draw_them(history):
     rates = page.locator("tr", has_text="terminal").inner_text()
     assert "%" in rates
     page.get_by_role("table").last.get_by_role("link").first.click()
-    page.wait_for_url("**/sessions/copy-*")
+    page.wait_for_url("**/chat/copy-*")
