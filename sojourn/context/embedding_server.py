@@ -32,7 +32,7 @@ class EmbeddingServer:
         self._cache: dict[str, Vector] = {}
         self._lock = Lock()
 
-    def similarities(self, query: str, texts: Sequence[str]) -> list[float]:
+    def similarities(self, query: str, texts: Sequence[str], *, centred: bool = True) -> list[float]:
         try:
             vectors = self._embed([query, *texts])
         except (httpx2.HTTPError, ValueError, LookupError, TypeError):

@@ -31,8 +31,11 @@ EMBEDDING_SERVER: Lazy[type[EmbeddingServer]] = Lazy("sojourn.context.embedding_
 class Embedder(Protocol):
     """Computes the similarity of texts. Blocks: call it in a thread."""
 
-    def similarities(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Returns the cosine similarity between the query and each text, from -1 to 1."""
+    def similarities(self, query: str, texts: Sequence[str], *, centred: bool = True) -> list[float]:
+        """Returns the cosine similarity between the query and each text, from -1 to 1.
+
+        centred: what many texts have in common does not count
+        """
         ...
 
 

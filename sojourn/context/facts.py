@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
 
 from sojourn.context.bm25 import Bm25Index
 from sojourn.context.budget import fit_blocks, to_memory_progress
@@ -17,7 +19,7 @@ from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.events import Progress
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId
-from sojourn.ports.app import HasStore
+from sojourn.ports.app import HasStore, Shared
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.libraries import Fact
 from sojourn.ports.store import Record
@@ -27,15 +29,58 @@ from sojourn.text.token_count import estimate_tokens
 KIND = "fact"
 MAX_FACT_CHARS = 2000
 _PAGE_ROWS = 500
+_COST_MARGIN = 2  # all facts together may count less than one by one, but not so much less
 
 
-class FactRecords:
-    """Fact library over the records of the store."""
+class FactContext(HasStore, Shared, Protocol):
+    """What facts need of the application."""
+
+
+@dataclass(frozen=True)
+class KnownFacts:
+    """The facts of a person as of a stamp, oldest first."""
+
+    stamp: str
+    facts: list[Fact]
+
+    @cached_property
+    def index(self) -> Bm25Index:
+        return Bm25Index([[(fact.text, 1), (fact.why, 0.5)] for fact in self.facts])
+
+    @cached_property
+    def costs(self) -> list[int]:
+        """The tokens of each fact, with its line break."""
+        return [estimate_tokens(_render_fact(fact)) + 1 for fact in self.facts]
+
+    @cached_property
+    def texts(self) -> dict[str, Fact]:
+        """The facts by their casefolded text."""
+        return {fact.text.casefold(): fact for fact in reversed(self.facts)}
+
+
+class FactCache:
+    """The facts of each person, read again when one of them has changed: `app.shared(FactCache)`."""
 
     def __init__(self, app: HasStore) -> None:
         self._app = app
+        self._known: dict[Principal, KnownFacts] = {}
 
-    async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> list[Fact]:
+    async def load(self, principal: Principal) -> KnownFacts:
+        stamp = await self._app.store.stamp_records(KIND, principal)
+        known = self._known.get(principal)
+        if known is None or known.stamp != stamp:
+            known = self._known[principal] = KnownFacts(stamp, await self._read(principal))
+        return known
+
+    async def add(self, principal: Principal, known: KnownFacts, fact: Fact) -> None:
+        """Adds a new fact to what is known, unless somebody else has changed something since."""
+        stamp = await self._app.store.stamp_records(KIND, principal)
+        if int(stamp.split()[0]) == len(known.facts) + 1 and self._known.get(principal) is known:
+            known.texts.setdefault(fact.text.casefold(), fact)
+            grown = self._known[principal] = KnownFacts(stamp, [*known.facts, fact])
+            grown.__dict__["texts"] = known.texts
+
+    async def _read(self, principal: Principal) -> list[Fact]:
         found: list[Record] = []
         while page := await self._app.store.list_records(
             KIND,
@@ -45,11 +90,21 @@ class FactRecords:
             limit=_PAGE_ROWS,
         ):
             found += page
-        facts = sorted(filter(None, map(_parse_fact, found)), key=lambda one: (one.created_at, one.id))
+        return sorted(filter(None, map(_parse_fact, found)), key=lambda one: (one.created_at, one.id))
+
+
+class FactRecords:
+    """Fact library over the records of the store."""
+
+    def __init__(self, app: FactContext) -> None:
+        self._app = app
+
+    async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> list[Fact]:
+        known = await self._app.shared(FactCache).load(principal)
         if not text.strip():
-            return facts
-        scores = _score_facts(facts, text)
-        return [facts[n] for n in sorted(range(len(facts)), key=lambda n: -scores[n]) if scores[n] > 0]
+            return list(known.facts)
+        scores = known.index.score(expand_query(text, known.index))
+        return [known.facts[n] for n in sorted(range(len(scores)), key=lambda n: -scores[n]) if scores[n] > 0]
 
     async def get_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
         record = await self._app.store.get_record(KIND, _key(principal, id))
@@ -62,11 +117,13 @@ class FactRecords:
         self, text: str, *, why: str = "", principal: Principal = OWNER, source_session: SessionId | None = None
     ) -> Fact:
         sentence = clean_fact(text)
-        for fact in await self.list_facts(principal=principal):
-            if fact.text.casefold() == sentence.casefold():
-                return fact
+        known = await self._app.shared(FactCache).load(principal)
+        if (same := known.texts.get(sentence.casefold())) is not None:
+            return same
         value = {"text": sentence, "why": why, "source_session": source_session}
-        return await self._save(principal, os.urandom(4).hex(), value, expect=0)
+        fact = await self._save(principal, os.urandom(4).hex(), value, expect=0)
+        await self._app.shared(FactCache).add(principal, known, fact)
+        return fact
 
     async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER, expect: int | None = None) -> Fact:
         """Rewords a fact. `expect`: only if it still has that revision, else Conflict."""
@@ -129,21 +186,24 @@ class UserMemory:
     name = "facts"
     stage: Stage = "memory"
 
-    def __init__(self, app: HasStore) -> None:
+    def __init__(self, app: FactContext) -> None:
         self._app = app
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
         principal = request.session.principal
-        facts = await FactRecords(self._app).list_facts(principal=principal)
+        known = await self._app.shared(FactCache).load(principal)
+        facts = known.facts
         if not facts:
             return ContextContribution()
         chosen, count = facts, len(facts)
-        whole = _build_block(facts, principal, "everything you asked me to remember")
-        if estimate_tokens(whole.render()) > request.budget:
-            chosen = _choose_nearest(facts, request.said, request.budget, principal)
+        may_fit = sum(known.costs) <= _COST_MARGIN * request.budget
+        whole = _build_block(facts if may_fit else [], principal, "everything you asked me to remember")
+        if not may_fit or estimate_tokens(whole.render()) > request.budget:
+            chosen = _choose_nearest(known, request.said, request.budget, principal)
             reason = f"the {len(chosen)} of {count} facts that are nearest to the request"
             whole = _build_block(chosen, principal, reason)
-        left = tuple(f"fact {fact.id}: {fact.text[:60]}" for fact in facts if fact not in chosen)
+        told = {fact.id for fact in chosen}
+        left = tuple(f"fact {fact.id}: {fact.text[:60]}" for fact in facts if fact.id not in told)
         note = (f"The memory is full: {len(left)} of {count} facts did not fit.", *left) if left else ()
         kept, _ = fit_blocks([whole] if chosen else [], request.budget)
         shown = tuple(_to_progress(fact, whole) for fact in chosen) if kept else ()
@@ -164,24 +224,18 @@ def _build_block(facts: Sequence[Fact], principal: Principal, reason: str) -> Co
     )
 
 
-def _choose_nearest(facts: Sequence[Fact], request: str, budget: int, principal: Principal) -> list[Fact]:
+def _choose_nearest(known: KnownFacts, request: str, budget: int, principal: Principal) -> list[Fact]:
     """Returns as many facts as fit: those with words of the request first, then the newest."""
-    scores = _score_facts(facts, request)
+    facts, scores = known.facts, known.index.score(expand_query(request, known.index))
     order = sorted(range(len(facts)), key=lambda n: (-scores[n], -facts[n].updated_at, n))
     heading = f"the {len(facts)} of {len(facts)} facts that are nearest to the request"
     room = budget - estimate_tokens(_build_block([], principal, heading).render())
     chosen: list[Fact] = []
     for number in order:
-        cost = estimate_tokens(_render_fact(facts[number])) + 1  # and its line break
-        if cost <= room:
-            room -= cost
+        if known.costs[number] <= room:
+            room -= known.costs[number]
             chosen.append(facts[number])
     return chosen
-
-
-def _score_facts(facts: Sequence[Fact], text: str) -> list[float]:
-    index = Bm25Index([[(fact.text, 1), (fact.why, 0.5)] for fact in facts])
-    return index.score(expand_query(text, index))
 
 
 def _to_progress(fact: Fact, block: ContextBlock) -> Progress:

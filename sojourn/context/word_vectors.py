@@ -28,11 +28,11 @@ class WordVectors:
         self._cache: dict[str, NDArray[numpy.float32]] = {}
         self._lock = Lock()
 
-    def similarities(self, query: str, texts: Sequence[str]) -> list[float]:
+    def similarities(self, query: str, texts: Sequence[str], *, centred: bool = True) -> list[float]:
         if not texts:
             return []
         vectors = self._vectors([*texts, query])
-        common = vectors[:-1].mean(axis=0) if len(texts) >= 20 else numpy.zeros_like(vectors[-1])
+        common = vectors[:-1].mean(axis=0) if centred and len(texts) >= 20 else numpy.zeros_like(vectors[-1])
         apart = _normalise(vectors - common)
         return [float(value) for value in apart[:-1] @ apart[-1]]
 

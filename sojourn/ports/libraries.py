@@ -55,12 +55,10 @@ class TemplateInfo:
 class FactLibrary(Protocol):
     """The facts of each person."""
 
-    async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> Sequence[Fact]:
-        """All facts, oldest first; with `text`, those that share words with it, best first."""
-
-    async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact:
-        """Adds a fact; a known one is returned as it is. BadInput if it is empty, too long or holds a secret."""
-
+    # all facts, oldest first; with `text`, those that share words with it, best first
+    async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> Sequence[Fact]: ...
+    # a known one is returned as it is; BadInput if it is empty, too long or holds a secret
+    async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact: ...
     async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER) -> Fact: ...  # NotFound, BadInput
     async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact: ...  # NotFound
 
@@ -68,9 +66,8 @@ class FactLibrary(Protocol):
 class SkillLibrary(Protocol):
     """The skills of this installation."""
 
-    async def list_skills(self) -> Sequence[Skill | SkillProblem]:
-        """All skills, without their bodies, and every SKILL.md that cannot be used."""
-
+    # all skills, without their bodies, and every SKILL.md that cannot be used
+    async def list_skills(self) -> Sequence[Skill | SkillProblem]: ...
     async def get_skill(self, name: str) -> Skill: ...  # NotFound
 
 

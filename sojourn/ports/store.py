@@ -174,9 +174,8 @@ class SessionTable(Protocol):
 
     # with its details; NotFound, also if it is not `principal`'s
     async def get(self, session: SessionId, *, principal: Principal | None = None) -> Session: ...
-    async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session:
-        """The session with this id, unique beginning of an id, or title. NotFound, Ambiguous."""
-
+    # by its id, a unique beginning of one, or its title; NotFound, Ambiguous
+    async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session: ...
     async def find(self, listing: Listing) -> list[Session]: ...
     async def count(self, listing: Listing) -> int: ...  # regardless of `limit`, `skip` and `before`
     async def branch(self, session: SessionId, at: int, *, source: str) -> Session: ...  # with messages up to `at`
@@ -189,8 +188,8 @@ class SessionTable(Protocol):
 
     # and its sub-agents; SessionBusy while a turn runs
     async def delete(self, session: SessionId, *, lease: Lease | None = None) -> Removed: ...
-    async def forget(self, session: SessionId) -> Removed:
-        """Deletes a session, overwrites its bytes in the store's files, and leaves a hash that blocks re-import."""
+    # deletes a session, overwrites its bytes in the store's files, and leaves a hash that blocks re-import
+    async def forget(self, session: SessionId) -> Removed: ...
 
 
 class SessionLog(Protocol):
@@ -268,6 +267,7 @@ class RecordStore(Protocol):
     ) -> list[Record]: ...
 
     async def delete_record(self, kind: str, key: str, *, expect: int | None = None) -> bool: ...
+    async def stamp_records(self, kind: str, principal: Principal) -> str: ...  # changes with each change of one
 
 
 class BlobStore(Protocol):

@@ -29,6 +29,21 @@ async def put_records(store: Store, *names: str, **fields: object) -> None:
 class RecordsContract:
     """A record has a revision; a change names the revision it is based on."""
 
+    async def test_a_stamp_changes_with_every_change_of_a_kind_and_a_person(self, store: Store, again: Store) -> None:
+        stamps = [await store.stamp_records("mood", OWNER)]
+        for change in (
+            store.put_record(MOOD),
+            store.put_record(MOOD),
+            store.put_record(replace(MOOD, key="tomorrow")),
+            store.delete_record("mood", "today"),
+        ):
+            await change
+            stamps.append(await again.stamp_records("mood", OWNER))
+        assert len(set(stamps)) == len(stamps)
+        await store.put_record(replace(MOOD, key="theirs", principal=GUEST))
+        await store.put_record(replace(MOOD, kind="other"))
+        assert await store.stamp_records("mood", OWNER) == stamps[-1]
+
     # putting and getting
     async def test_a_record_comes_back_as_it_was_put(self, store: Store, again: Store) -> None:
         kept = await store.put_record(MOOD)

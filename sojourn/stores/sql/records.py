@@ -106,6 +106,17 @@ def list_records(
     return [decode_row(Record, row) for row in db.fetch_all(sql, [*where.params, max(0, limit)])]
 
 
+def stamp_records(db: Db, kind: str, principal: Principal) -> str:
+    """Returns a text that changes whenever a record of a kind and a person is put or deleted."""
+    row = db.fetch_one(
+        "SELECT count(*) AS n, sum(revision) AS revisions, max(updated_at) AS last FROM records "
+        "WHERE kind = ? AND principal = ?",
+        (escape(kind), escape(principal)),
+    )
+    assert row is not None
+    return f"{row['n']} {row['revisions']} {row['last']}"
+
+
 def delete_record(db: Db, kind: str, key: str, *, expect: int | None = None) -> bool:
     """Deletes a record; returns whether it existed. `expect` is that of `put_record`."""
     where = Conditions()

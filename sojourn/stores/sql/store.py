@@ -113,6 +113,7 @@ class SqlStore(ABC):
     get_record = read_method(records.get_record)
     list_records = read_method(records.list_records)
     delete_record = write_method(records.delete_record)
+    stamp_records = read_method(records.stamp_records)
 
     # hand-offs
     request_handoff = write_method(handoff_steps.request_handoff)

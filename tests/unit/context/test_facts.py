@@ -103,3 +103,26 @@ async def test_more_facts_than_one_page_are_all_there(kit):
         value = {"text": f"fact {number}", "why": "", "source_session": None}
         await kit.store.put_record(Record(kind="fact", key=f"owner/{number:08x}", value=value))
     assert len(await FactRecords(kit).list_facts()) == 501
+
+
+async def test_facts_are_read_again_only_when_one_has_changed(kit, monkeypatch):
+    facts, reads = FactRecords(kit), []
+    list_records = kit.store.list_records
+
+    async def count(kind, **asked):
+        reads.append(kind)
+        return await list_records(kind, **asked)
+
+    monkeypatch.setattr(kit.store, "list_records", count)
+    for number in range(20):
+        await facts.add_fact(f"fact number {number}")
+    assert len(reads) <= 2, "adding one reads the others once"
+    before = len(reads)
+    assert [one.text for one in await facts.list_facts()][-1] == "fact number 19"
+    assert (await facts.add_fact("Fact Number 7")).text == "fact number 7"
+    assert len(reads) == before
+    [first, *_] = await facts.list_facts()
+    await facts.edit_fact(first.id, "another text")
+    assert (await facts.add_fact("another TEXT")).id == first.id
+    await facts.delete_fact(first.id)
+    assert first.id not in {one.id for one in await facts.list_facts()}
