@@ -23,6 +23,7 @@ from pathlib import Path
 from bench.report import Bar, at_least, limit, save_result
 from sojourn import config
 from sojourn.app import App
+from sojourn.context.ask import ask_history
 from sojourn.context.embeddings import Embedders
 from sojourn.context.recall import choose_memories
 from sojourn.context.recall_rank import rank_memories
@@ -168,6 +169,12 @@ async def rank_ours(app: App, question: Question, figures: Figures) -> Found:
     else:
         figures.add("silent, answerable", not told)
         figures.add("evidence within 2,000 tokens", len(question.evidence & given) / len(question.evidence))
+    answer = await ask_history(app, question.text, runtime="")
+    if question.category == ADVERSARIAL:
+        figures.add("ask: not in your history", not answer.found)
+    else:
+        quoted = {(quote.session, quote.seq) for quote in answer.quotes}
+        figures.add("ask: quotes the evidence", bool(quoted & question.evidence))
     found = await app.store.search(SearchQuery(text=question.text, order="relevance", limit=50))
     figures.add(
         "search: right session first", found[:1] != [] and found[0].session in {s for s, _ in question.evidence}
@@ -204,6 +211,10 @@ def to_bars(columns: dict[str, dict[str, float]], seconds: Sequence[float]) -> l
         at_least("right session in five", ours["right session in five"], "%", least=93),
         limit("silent on answerable questions", ours["silent, answerable"], "%", most=3),
         at_least("evidence within 2,000 tokens", ours["evidence within 2,000 tokens"], "%", least=80),
+        at_least(
+            "ask: “not in your history” on adversarial questions", ours["ask: not in your history"], "%", least=60
+        ),
+        at_least("ask: quotes the evidence of the others", ours["ask: quotes the evidence"], "%", least=75),
         limit("CPU per question, median", 1000 * sorted(seconds)[len(seconds) // 2], "ms", most=25),
     ]
     return bars

@@ -144,7 +144,10 @@ BUILT_INS = (
         name="memory",
         plugin=Lazy("sojourn.context.plugin:memory"),
         offers=("context",),
-        commands={"memory": "The facts that are remembered, and why something was recalled."},
+        commands={
+            "memory": "The facts that are remembered, and why something was recalled.",
+            "ask": "Ask everything that was said; the answer stands on quotes.",
+        },
     ),
     BuiltIn(
         name="skills",

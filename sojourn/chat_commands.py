@@ -199,6 +199,15 @@ async def _memory(call: CommandCall) -> CommandResult:
     raise BadInput("That is not how /memory works.", hint=hint)
 
 
+@_command("Ask everything that was said: the answer stands on quotes.", "QUESTION")
+async def _ask(call: CommandCall) -> CommandResult:
+    if not call.arguments:
+        raise BadInput("There is no question.", hint="/ask why did we drop redis?")
+    answer = await call.service.ask(call.arguments, principal=call.by.principal)
+    rows = ((f"{one.session}:{one.seq}", f"{one.day}, {one.role}: {one_line(one.text)}") for one in answer.quotes)
+    return CommandResult(lines=(answer.text,), rows=tuple(rows))
+
+
 @_command("List or view the skills.", "[list|view …]", owner_only=True)
 async def _skills(call: CommandCall) -> CommandResult:
     match _split(call.arguments):

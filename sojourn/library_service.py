@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.ports.app import Libraries
 from sojourn.ports.libraries import Fact, Skill, SkillProblem, TemplateInfo
+from sojourn.text.cited_answer import Answer
 
 
 class LibraryService:
@@ -26,6 +27,9 @@ class LibraryService:
 
     async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
         return await self._libraries.facts.delete_fact(id, principal=principal)
+
+    async def ask(self, question: str, *, principal: Principal = OWNER) -> Answer:
+        return await self._libraries.facts.ask(question, principal=principal)
 
     async def list_skills(self) -> Sequence[Skill | SkillProblem]:
         return await self._libraries.skills.list_skills()

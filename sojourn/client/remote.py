@@ -19,6 +19,7 @@ from sojourn.ports.service import Approval, Caller, ExportFormat, RuntimeInfo, T
 from sojourn.ports.store import Listing, Log, PendingQuestion, SearchHit, SearchQuery
 from sojourn.ports.tool import Reply
 from sojourn.server_file import Server
+from sojourn.text.cited_answer import Answer
 from sojourn.text.codec import decode_recorded, decode_value, encode_value, make_cursor
 
 T = TypeVar("T")
@@ -270,6 +271,10 @@ class RemoteService:
         params = _drop_empty({"text": text})
         found = await self._transport.ask("GET", _plugin_path("memory", "facts"), principal, params=params)
         return [_to_fact(one) for one in found]
+
+    async def ask(self, question: str, *, principal: Principal = OWNER) -> Answer:
+        body = {"question": question}
+        return decode_value(Answer, await self._transport.ask("POST", "/api/ask", principal, safe=True, json=body))
 
     async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact:
         path, body = _plugin_path("memory", "facts"), {"text": text, "why": why}

@@ -10,8 +10,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
+from sojourn.context.ask import ask_history
 from sojourn.context.bm25 import Bm25Index
 from sojourn.context.budget import fit_blocks, to_memory_progress
 from sojourn.context.query_expansion import expand_query
@@ -19,10 +19,11 @@ from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.events import Progress
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId
-from sojourn.ports.app import HasStore, Shared
+from sojourn.ports.app import AgentContext, HasStore
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.libraries import Fact
 from sojourn.ports.store import Record
+from sojourn.text.cited_answer import Answer
 from sojourn.text.redaction import redact
 from sojourn.text.token_count import estimate_tokens
 
@@ -30,10 +31,6 @@ KIND = "fact"
 MAX_FACT_CHARS = 2000
 _PAGE_ROWS = 500
 _COST_MARGIN = 2  # all facts together may count less than one by one, but not so much less
-
-
-class FactContext(HasStore, Shared, Protocol):
-    """What facts need of the application."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +93,7 @@ class FactCache:
 class FactRecords:
     """Fact library over the records of the store."""
 
-    def __init__(self, app: FactContext) -> None:
+    def __init__(self, app: AgentContext) -> None:
         self._app = app
 
     async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> list[Fact]:
@@ -137,6 +134,9 @@ class FactRecords:
         old = await self.get_fact(id, principal=principal)
         await self._app.store.delete_record(KIND, _key(principal, id))
         return old
+
+    async def ask(self, question: str, *, principal: Principal = OWNER) -> Answer:
+        return await ask_history(self._app, question, principal=principal)
 
     async def _save(self, principal: Principal, id: str, value: dict[str, Json], *, expect: int) -> Fact:
         record = Record(kind=KIND, key=_key(principal, id), value=value, principal=principal)
@@ -186,7 +186,7 @@ class UserMemory:
     name = "facts"
     stage: Stage = "memory"
 
-    def __init__(self, app: FactContext) -> None:
+    def __init__(self, app: AgentContext) -> None:
         self._app = app
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:

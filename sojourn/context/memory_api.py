@@ -10,9 +10,10 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import BaseModel, Field
 
 from sojourn.context.context_log import read_context_log
-from sojourn.context.facts import MAX_FACT_CHARS, FactContext, FactRecords
+from sojourn.context.facts import MAX_FACT_CHARS, FactRecords
 from sojourn.context.memory_commands import fact_to_json
 from sojourn.core.sessions import OWNER, Principal
+from sojourn.ports.app import AgentContext
 
 FactId = Annotated[str, Path(pattern=r"^[0-9a-f]{8}$", description="The id of a fact.")]
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such thing."}}
@@ -62,7 +63,7 @@ def _find_principal(request: Request) -> Principal:
 Whose = Annotated[Principal, Depends(_find_principal)]
 
 
-def router(app: FactContext) -> APIRouter:
+def router(app: AgentContext) -> APIRouter:
     """The routes for the owner's memory."""
     api, facts = APIRouter(), FactRecords(app)
 

@@ -14,7 +14,7 @@ memory = Plugin(
         "sojourn.context.notes:NoteSource",
     ),
     routes=("sojourn.context.memory_api:router",),
-    commands=("sojourn.context.memory_commands:memory",),
+    commands=("sojourn.context.memory_commands:memory", "sojourn.context.ask_commands:ask"),
 )
 
 skills = Plugin(

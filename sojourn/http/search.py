@@ -14,6 +14,7 @@ from sojourn.http.dependencies import (
     MAX_INTEGER,
     ExactForm,
     PrincipalDep,
+    ServiceDep,
     SessionAnswer,
     StoreDep,
     exact_response,
@@ -82,6 +83,39 @@ async def resolve(
 ) -> schemas.SessionDetail:
     """As `/api/sessions/{id}`, also for titles with a `/` in them."""
     return answer(await store.resolve(words, principal=principal))
+
+
+class QuestionBody(schemas.StrictSchema):
+    """A question to everything that was said."""
+
+    question: str = Field(min_length=1, max_length=2048)
+
+
+class QuoteSchema(schemas.AttributeSchema):
+    """A part of a message, word for word."""
+
+    session: str
+    seq: int
+    role: str
+    title: str
+    day: str
+    score: float
+    text: str
+
+
+class AnswerSchema(schemas.AttributeSchema):
+    """An answer and what it stands on; `found` is false if the history has none."""
+
+    found: bool
+    text: str
+    quotes: list[QuoteSchema]
+    written_by: str = Field(description="The runtime that worded it; empty: the quotes themselves.")
+
+
+@router.post("/ask", summary="Ask everything that was said", responses=problem_responses(400))
+async def ask(body: QuestionBody, service: ServiceDep, principal: PrincipalDep) -> AnswerSchema:
+    """Every sentence of the answer stands on quotes that are in the log word for word."""
+    return AnswerSchema.model_validate(await service.ask(body.question, principal=principal))
 
 
 @router.get("/search", summary="Search messages and titles", responses=problem_responses(400, 404, 409))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sojourn.core.sessions import OWNER, Principal, SessionId
+from sojourn.text.cited_answer import Answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,7 @@ class FactLibrary(Protocol):
     async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact: ...
     async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER) -> Fact: ...  # NotFound, BadInput
     async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact: ...  # NotFound
+    async def ask(self, question: str, *, principal: Principal = OWNER) -> Answer: ...  # of everything that was said
 
 
 class SkillLibrary(Protocol):

@@ -28,6 +28,17 @@ def write_skill(home: Path, name: str, text: str) -> None:
 class ServiceLibrariesContract:
     """What chat commands ask besides sessions and turns."""
 
+    async def test_a_question_is_answered_from_what_was_said(self, service: Service) -> None:
+        session = await opened(service)
+        await talk(service, session, "The ferry to the island is painted green.")
+        answer = await service.ask("which colour did the ferry have?")
+        assert answer.found
+        assert "The ferry to the island is painted green." in {quote.text for quote in answer.quotes}
+        assert {quote.session for quote in answer.quotes} == {session}
+        assert not (await service.ask("which colour did the ferry have?", principal=GUEST.principal)).found
+        nothing = await service.ask("who won the chess tournament in Reykjavik?")
+        assert (nothing.found, nothing.quotes) == (False, ())
+
     async def test_a_fact_is_added_edited_found_and_deleted(self, service: Service) -> None:
         assert await service.list_facts() == []
         fact = await service.add_fact("I grow roses", why="the garden")

@@ -58,18 +58,23 @@ def build_instructions(turn: TurnInput) -> str:
 async def build_opening(
     turn: TurnInput, choice: ModelChoice, history: Sequence[Message], *, summary: str = "", notes: Sequence[str] = ()
 ) -> list[ModelMessage]:
-    """Returns the whole request as it stands before the first answer of the model."""
+    """Returns the whole request as it stands before the first answer of the model.
+
+    What is prepared for this turn alone follows the new message: everything before it is the same in the next request,
+    so that providers can cache it.
+    """
     system = [
         build_instructions(turn),
-        render_context([*turn.blocks, *_summary_block(summary)], (), turn.graph),
-        *notes,
+        render_context(_summary_block(summary)),
         *(text_of(message) for message in history if message.role == "system" and not is_imported(message)),
     ]
     leading = Message(role="system", content="\n\n".join(filter(None, system)))
     opening = _merge_system([leading, *_example_messages(turn, choice)], choice)
     talk = [*_history_messages(turn, history), user_message(turn.said, turn.attachments)]
     files = {len(opening) + at: found for at, found in (await _load_files(turn, talk)).items()}
-    return to_model([*opening, *map(_strip_attachments, talk)], files)
+    *before, said = [*opening, *map(_strip_attachments, talk)]
+    prepared = filter(None, [said.content, render_context(turn.blocks, (), turn.graph), *notes])
+    return to_model([*before, replace(said, content="\n\n".join(prepared))], files)
 
 
 def _history_messages(turn: TurnInput, history: Sequence[Message]) -> list[Message]:

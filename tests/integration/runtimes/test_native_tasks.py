@@ -40,7 +40,7 @@ async def test_independent_tasks_run_at_once_and_are_joined():
     assert {part(asked) for asked in model.asked[:2]} == {"a", "b"}
     assert [part(asked) for asked in model.asked[2:]] == ["c", ""]
     assert "It is green." in model.asked[2].last_user_text()
-    joining = model.asked[3].text("system")
+    joining = model.asked[3].last_user_text()
     assert all(words in joining for words in ("It is green.", "It is white.", "Green and white."))
     assert shown.answers == ["All done."]
     assert shown.text == "All done."
@@ -81,7 +81,7 @@ async def test_one_failing_task_leaves_the_others_and_says_why():
     async with native(script) as (runtime, model):
         shown = await run_turn(runtime, make_turn_input(SAID, graph=GRAPH))
     assert [task["state"] for task in shown.progress("task")[-1]["tasks"]] == ["done", "failed", "waiting"]
-    assert "Not done." in model.asked[-1].text("system")
+    assert "Not done." in model.asked[-1].last_user_text()
     assert shown.error is None
 
 

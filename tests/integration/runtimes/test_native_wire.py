@@ -2,6 +2,7 @@
 
 import json
 from contextlib import AbstractContextManager
+from itertools import takewhile
 from typing import Any
 
 import pytest
@@ -52,13 +53,26 @@ async def sent(
         return list(model.asked)
 
 
-async def test_openai_gets_one_system_message_with_every_block_its_origin_and_its_reason():
+async def test_openai_gets_every_block_with_its_origin_and_its_reason_after_the_new_message():
     [asked] = await sent(openai(), blocks=BLOCKS)
     assert asked.roles() == ["system", "user"]
-    system = asked.text("system")
+    said = asked.last_user_text()
+    assert said.startswith("Go on.")
     for block in BLOCKS:
-        at = system.index(block.title)
-        assert all(system.index(words, at) for words in (block.origin, block.reason, block.text))
+        at = said.index(block.title)
+        assert all(said.index(words, at) for words in (block.origin, block.reason, block.text))
+
+
+@pytest.mark.parametrize("provider", [openai, anthropic])
+async def test_what_a_turn_is_given_leaves_the_request_before_it_cacheable(provider):
+    talk = [one for n in range(20) for one in (user(f"Question {n}? " * 20), assistant(f"Answer {n}. " * 20))]
+    [first] = await sent(provider(), history=make_history(*talk), blocks=BLOCKS)
+    longer = make_history(*talk, user("Go on."), assistant("Done."))
+    [second] = await sent(provider(), history=longer, blocks=BLOCKS[:1])
+    assert first.text("system") == second.text("system")
+    before, after = (json.dumps(asked.messages, ensure_ascii=False) for asked in (first, second))
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+    assert shared >= 0.95 * len(before)
 
 
 async def test_openai_gets_the_history_in_its_roles_and_order():
@@ -101,8 +115,8 @@ async def test_openai_is_told_the_tools_with_their_schema():
 
 async def test_anthropic_gets_the_same_in_its_own_form():
     [asked] = await sent(anthropic(), history=HISTORY, blocks=BLOCKS)
-    system = asked.text("system")
-    assert all(words in system for block in BLOCKS for words in (block.text, block.origin, block.reason))
+    said = asked.last_user_text()
+    assert all(words in said for block in BLOCKS for words in (block.text, block.origin, block.reason))
     assert asked.roles() == ["user", "assistant", "user", "assistant", "user"]
     used = next(part for part in asked.messages[1]["content"] if part["type"] == "tool_use")
     result = asked.messages[2]["content"][0]
