@@ -31,6 +31,7 @@ from sojourn.plugins import (
     TEMPLATE_LIBRARY,
     Registry,
 )
+from sojourn.ports.app import MoveReport
 from sojourn.ports.importer import HasProfiles
 from sojourn.ports.plugin import parts_by_name
 from sojourn.ports.tool import Tool
@@ -38,7 +39,7 @@ from sojourn.stores.erase import Eraser, erase_logs, forget, purge
 from sojourn.stores.migrate import load_backup, migrate, save_backup
 
 if TYPE_CHECKING:
-    from sojourn.ports.app import ImportReport, MoveReport
+    from sojourn.ports.app import ImportReport
     from sojourn.ports.context import ContextSource
     from sojourn.ports.history import History
     from sojourn.ports.importer import FoundHistory, Importer
@@ -233,11 +234,13 @@ class App:
     def purge(self, removed: Removed) -> Removed:
         return purge(removed)
 
-    async def migrate(self, to: str, *, progress: Progress | None = None) -> MoveReport:
+    async def migrate(self, to: str, *, progress: Progress | None = None, dry_run: bool = False) -> MoveReport:
         """Moves the store to a PostgreSQL address, or to a SQLite file by path."""
+        if dry_run and "://" not in to and not Path(to).exists():
+            return MoveReport(rows=(), seconds=0.0)  # opening it would create it
         target = self._open_other(to)
         try:
-            return await migrate(self.store, target, progress)
+            return await migrate(self.store, target, progress, dry_run=dry_run)
         finally:
             await target.close()
 

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from sojourn.runtimes.models import plugin as models
     from sojourn.runtimes.native import plugin as native
     from sojourn.runtimes.offline import plugin as offline
+    from sojourn.schedules import plugin as schedules
     from sojourn.stores.postgres import plugin as postgres
     from sojourn.stores.sqlite import plugin as sqlite
     from sojourn.templates.plugin import plugin as templates
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
         msgraph_webhook,
         teams,
         gateway,
+        schedules,
         http_,
         dashboard,
     )
@@ -216,6 +218,11 @@ BUILT_INS = (
             "gateway": "Talk to your sessions from chat networks.",
             "handoff": "Hand a session over to a chat network.",
         },
+    ),
+    BuiltIn(
+        name="schedules",
+        plugin=Lazy("sojourn.schedules:plugin"),
+        commands={"schedule": "Prompts that run by themselves."},
     ),
     BuiltIn(
         name="http",

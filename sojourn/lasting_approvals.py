@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sojourn.core.errors import NotAllowed, NotFound
+from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.ports.service import Approval, Caller
 from sojourn.ports.store import Record, RecordStore
@@ -89,11 +90,14 @@ class ApprovalList:
             for record in await self._store.list_records(_NOTICE_KIND)
             if await self._store.delete_record(_NOTICE_KIND, record.key)
         ]
-        return [
-            f"Dropped at the upgrade: {pluralize(int(one.value['count']), 'lasting approval')} from before, given for "
-            "whole tools without the exact text. You will be asked again; `sojourn approvals` lists what you allow."
-            for one in taken
-        ]
+        return [str(one.value["text"]) if "text" in one.value else _describe_dropped(one.value) for one in taken]
+
+
+def _describe_dropped(value: Json) -> str:
+    return (
+        f"Dropped at the upgrade: {pluralize(int(value['count']), 'lasting approval')} from before, given for "
+        "whole tools without the exact text. You will be asked again; `sojourn approvals` lists what you allow."
+    )
 
 
 def describe_approval(one: Approval) -> str:

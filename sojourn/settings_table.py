@@ -59,6 +59,8 @@ agent.spend_session_usd | decimal | 0 | 0..1000000 | SPEND_SESSION
     The most one session may cost, in US dollars; 0 sets no limit.
 agent.spend_day_usd | decimal | 0 | 0..1000000 | SPEND_DAY
     The most a day (UTC) may cost, in US dollars; 0 sets no limit.
+agent.spend_month_usd | decimal | 0 | 0..1000000 | SPEND_MONTH
+    The most a month (UTC) may cost, in US dollars; 0 sets no limit. `sojourn usage` warns at 80 %.
 model.provider | text
     Whose model `native` uses: openai, anthropic, google, ollama … Empty: model.base_url says.
 model.name | text |  |  | MODEL

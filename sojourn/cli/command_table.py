@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sojourn.cli.commands.config import config
     from sojourn.cli.commands.doctor import doctor
     from sojourn.cli.commands.imports import imports
+    from sojourn.cli.commands.os_service import service
     from sojourn.cli.commands.plugins import plugins
     from sojourn.cli.commands.sessions import sessions
     from sojourn.cli.commands.sessions_edit import (
@@ -43,9 +44,12 @@ if TYPE_CHECKING:
         untag,
     )
     from sojourn.cli.commands.sessions_export import export
+    from sojourn.cli.commands.sessions_prune import prune
     from sojourn.cli.commands.sessions_show import search, show
     from sojourn.cli.commands.stop import stop
     from sojourn.cli.commands.store import store
+    from sojourn.cli.commands.update import uninstall, update
+    from sojourn.cli.commands.usage import usage
     from sojourn.cli.commands.welcome import welcome
     from sojourn.cli.context import CommandContext
     from sojourn.cli.views.console import make_console
@@ -96,10 +100,19 @@ COMMANDS = {
     ),
     "import": TableEntry(Lazy("sojourn.cli.commands.imports:imports"), "Bring in the history of another agent."),
     "store": TableEntry(Lazy("sojourn.cli.commands.store:store"), "Figures, checks, copies and moves of the store."),
+    "usage": TableEntry(Lazy("sojourn.cli.commands.usage:usage"), "Tokens and cost of your turns, by day or month."),
     "config": TableEntry(
         Lazy("sojourn.cli.commands.config:config"), "Every setting, its value and where it came from."
     ),
     "doctor": TableEntry(Lazy("sojourn.cli.commands.doctor:doctor"), "Check that everything is in order."),
+    "service": TableEntry(
+        Lazy("sojourn.cli.commands.os_service:service"),
+        "Keep the server running: from your login on, and again after a crash.",
+    ),
+    "update": TableEntry(
+        Lazy("sojourn.cli.commands.update:update"), "Say which version runs and how to get a newer one."
+    ),
+    "uninstall": TableEntry(Lazy("sojourn.cli.commands.update:uninstall"), "Take Sojourn off this machine."),
     "plugins": TableEntry(Lazy("sojourn.cli.commands.plugins:plugins"), "Who offers what."),
     "completion": TableEntry(
         Lazy("sojourn.cli.commands.completion:completion"), "Print the completion script for a shell."
@@ -119,6 +132,7 @@ SESSIONS_COMMANDS: dict[str, LazyCommand] = {
     "end": Lazy("sojourn.cli.commands.sessions_edit:end"),
     "export": Lazy("sojourn.cli.commands.sessions_export:export"),
     "delete": Lazy("sojourn.cli.commands.sessions_edit:delete"),
+    "prune": Lazy("sojourn.cli.commands.sessions_prune:prune"),
     "forget": Lazy("sojourn.cli.commands.sessions_edit:forget"),
 }
 

@@ -34,10 +34,17 @@ _port_option = click.option("--port", metavar="NUMBER", help="0 takes a free one
 @_port_option
 @click.option("--json", "as_json", is_flag=True, help="Print what is ready as JSON, for scripts.")
 @click.option("--no-gateway", is_flag=True, help="Leave chat networks alone (gateway.embedded).")
+@click.option("--no-token", is_flag=True, help="Do not print the token, for logs.")
 @click.option("--until-idle", is_flag=True, hidden=True)  # `sojourn chat` starts its server so
 @click.pass_obj
 def serve(
-    cli: CliContext, host: str | None, port: str | None, as_json: bool, no_gateway: bool, until_idle: bool
+    cli: CliContext,
+    host: str | None,
+    port: str | None,
+    as_json: bool,
+    no_gateway: bool,
+    no_token: bool,
+    until_idle: bool,
 ) -> None:
     """Serve your sessions over HTTP, until stopped.
 
@@ -50,7 +57,7 @@ def serve(
     if until_idle:  # a network that needs a steady connection is not served by a server that stops when idle
         cli.flags["gateway.platforms"] = "local"
     cli.json = cli.json or as_json
-    report = _print_address if until_idle else _print_json if cli.json else _print_ready
+    report = _print_address if until_idle or no_token else _print_json if cli.json else _print_ready
     if cli.run(lambda app: SERVE.load()(app, report, until_idle=until_idle)):
         _start_again()
 
@@ -85,6 +92,7 @@ def _set_address(cli: CliContext, host: str | None, port: str | None) -> None:
 def _print_address(ready: ServerReady) -> None:
     """For a log, where no token belongs."""
     click.echo(f"ready {ready.server.address}")
+    sys.stdout.flush()
 
 
 def _print_json(ready: ServerReady) -> None:

@@ -147,8 +147,8 @@ class StoreMaintenance(Protocol):
     async def restore(self, source: Path, *, progress: Progress | None = None) -> None:
         """Replaces the store with a backup."""
 
-    async def migrate(self, to: str, *, progress: Progress | None = None) -> MoveReport:
-        """Copies the store into an empty one: a PostgreSQL address, or the path of a home folder."""
+    async def migrate(self, to: str, *, progress: Progress | None = None, dry_run: bool = False) -> MoveReport:
+        """Copies the store into an empty one: a PostgreSQL address, or a home folder. `dry_run` only opens both."""
 
     async def add_samples(self) -> int: ...  # adds a few sample sessions; returns their number
 

@@ -25,7 +25,7 @@ class CostBook:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._running: dict[TurnId, float] = {}
-        self._day, self._day_cost, self._day_until = "", 0.0, 0.0
+        self._day, self._day_cost, self._month_cost, self._day_until = "", 0.0, 0.0, 0.0
 
     def open_budget(self, store: Transaction, session: SessionId, turn: TurnId) -> Callable[[float], None]:
         """A function that takes what the turn has cost so far. It raises SpendingLimit at a limit."""
@@ -35,13 +35,18 @@ class CostBook:
     def _sum_day(self, store: Transaction) -> float:
         if self._day != _today() or time.monotonic() > self._day_until:
             self._day, self._day_cost = _today(), _sum_cost(store, prefix=f"{_today()}/")
+            self._month_cost = _sum_cost(store, prefix=_today()[:8])
             self._day_until = time.monotonic() + _DAY_TTL_SECONDS
         return self._day_cost
 
     def _check(self, turn: TurnId, before: float, today: float, cost: float) -> None:
         self._running[turn] = cost
-        of_session, of_day = before + cost, today + sum(self._running.values())
-        for what, spent in (("session", of_session), ("day", of_day)):
+        running = sum(self._running.values())
+        for what, spent in (
+            ("session", before + cost),
+            ("day", today + running),
+            ("month", self._month_cost + running),
+        ):
             limit = float(self._settings[f"agent.spend_{what}_usd"])  # read each time: it may be set during the turn
             if limit and spent >= limit:
                 raise SpendingLimit(
@@ -55,7 +60,7 @@ class CostBook:
         cost = self._running.pop(turn, 0.0)
         used = {name: _to_number(usage.get(name)) for name in _SUMMED}
         used["cost_usd"] = used["cost_usd"] or cost
-        self._day_cost += used["cost_usd"]
+        self._day_cost, self._month_cost = self._day_cost + used["cost_usd"], self._month_cost + used["cost_usd"]
         return partial(_add_usage, used=used)
 
 

@@ -25,13 +25,17 @@ Row = tuple[Any, ...]
 OpenAt = Callable[[Path], Store]  # the file store of a home folder
 
 
-async def migrate(here: StoreAdmin, there: StoreAdmin, progress: Progress | None = None) -> MoveReport:
+async def migrate(
+    here: StoreAdmin, there: StoreAdmin, progress: Progress | None = None, *, dry_run: bool = False
+) -> MoveReport:
     """Copies every table by name in key order; counts and content hashes of both sides must agree."""
     begun = time.monotonic()
     if not await there.is_empty():
         raise Conflict(
             "The store to move to is not empty.", hint="Name an empty database, or a file that does not exist yet."
         )
+    if dry_run:
+        return MoveReport(rows=(), seconds=time.monotonic() - begun)
     stats = await here.stats()
     totals = {"sessions": stats.sessions, "messages": stats.messages, "events": stats.events}
     checksums: list[tuple[str, int, str]] = []

@@ -118,13 +118,23 @@ async def restore(context: CommandContext, app: AppContext, copy: Path, yes: boo
 
 @store.command("migrate")
 @click.option("--to", "target", required=True, metavar="URL", help="postgresql://… or the path of a new home folder.")
+@click.option("--dry-run", is_flag=True, help="Only look whether it would work, and how much there is.")
 @with_app
-async def migrate(context: CommandContext, app: AppContext, target: str) -> None:
+async def migrate(context: CommandContext, app: AppContext, target: str, dry_run: bool) -> None:
     """Copy everything to another, empty store and compare both sides.
 
     Ids, numbers and texts stay as they are; counts and content hashes of every table must agree.
     The store you come from is only read.
     """
+    if dry_run:
+        await app.migrate(target, dry_run=True)
+        found = await app.store.stats()
+        words = f"{found.sessions:,} sessions, {found.messages:,} messages, {found.events:,} events would be copied."
+        context.say(
+            f"The target can be used and is empty. {words}",
+            {"dry_run": True, "sessions": found.sessions, "messages": found.messages, "events": found.events},
+        )
+        return
     with context.progress() as progress:
         report = await app.migrate(target, progress=progress)
     tables = [{"table": table, "rows": number, "hash": proof} for table, number, proof in report.rows]

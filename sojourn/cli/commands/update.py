@@ -1,0 +1,122 @@
+"""`sojourn update` and `sojourn uninstall`: how this copy was installed, and the commands to change that."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from sojourn import __version__
+from sojourn.cli.commands.os_service import make_plan, remove_service
+from sojourn.cli.context import CommandContext, with_context
+from sojourn.cli.options import JsonCommand, yes_option
+from sojourn.server_file import is_serving, read_server_file
+
+_GIT_SECONDS = 30.0
+_TAG = re.compile(r"refs/tags/v(\d+(?:\.\d+)*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """How this copy was installed, and the commands of that way."""
+
+    kind: str
+    place: Path
+    upgrade: str
+    remove: str
+
+
+def find_installation(package: Path, executable: Path) -> Installation:
+    """From where the package lies and which Python runs it."""
+    for folder in package.parents:
+        if (folder / ".git").exists() and (folder / "pyproject.toml").exists():
+            return Installation(
+                kind="clone",
+                place=folder,
+                upgrade=f"git -C {folder} pull && make -C {folder} venv",
+                remove=f"rm -r {folder}",
+            )
+    parts = executable.parts
+    if "pipx" in parts:
+        return Installation(kind="pipx", place=package, upgrade="pipx upgrade sojourn", remove="pipx uninstall sojourn")
+    if "uv" in parts and "tools" in parts:
+        upgrade, remove = "uv tool upgrade sojourn", "uv tool uninstall sojourn"
+        return Installation(kind="uv", place=package, upgrade=upgrade, remove=remove)
+    pip = f"{executable} -m pip"
+    return Installation(
+        kind="pip", place=package, upgrade=f"{pip} install --upgrade WHEEL", remove=f"{pip} uninstall sojourn"
+    )
+
+
+def _find_own() -> Installation:
+    return find_installation(Path(__file__).resolve(), Path(sys.executable))
+
+
+@click.command(cls=JsonCommand)
+@click.option("--check", is_flag=True, help="Ask the place that this clone came from for newer versions.")
+@with_context
+def update(context: CommandContext, check: bool) -> None:
+    """Say which version runs and how to get a newer one.
+
+    Nothing is asked of any other machine, except with --check of the address that a clone came from. An upgrade keeps
+    the token and the settings, and makes a backup before it changes the store.
+    """
+    own = _find_own()
+    newest = _ask_newest(own) if check else None
+    value = {"version": __version__, "kind": own.kind, "newest": newest, "upgrade": own.upgrade}
+    words = [f"Sojourn {__version__}, installed as {own.kind} in {own.place}."]
+    if check and newest is None:
+        words.append("Newer versions can be looked for only where a clone came from, and that gave no answer.")
+    elif newest is not None:
+        is_newer = _to_numbers(newest) > _to_numbers(__version__)
+        words.append(f"There is a newer one: {newest}." if is_newer else "There is no newer one.")
+    words.append(f"To upgrade: {own.upgrade}, then `sojourn server restart`.")
+    context.say(" ".join(words), value)
+
+
+def _ask_newest(own: Installation) -> str | None:
+    """The newest version tag of the repository that a clone came from."""
+    if own.kind != "clone":
+        return None
+    command = ["git", "-C", str(own.place), "ls-remote", "--tags", "--refs"]
+    env = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_GIT_SECONDS, env=env)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = _TAG.findall(done.stdout)
+    return max(found, key=_to_numbers) if done.returncode == 0 and found else None
+
+
+def _to_numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
+@click.command(cls=JsonCommand)
+@yes_option
+@with_context
+def uninstall(context: CommandContext, yes: bool) -> None:
+    """Take Sojourn off this machine.
+
+    Removes the service, and says what stays and how to remove it. Your sessions stay until you remove the folder yourself.
+    """
+    plan, own, home = make_plan(context), _find_own(), context.settings.home
+    if plan.file.exists():
+        context.confirm(f"Stop the service and remove {plan.file}?", yes=yes)
+        remove_service(plan)
+    running = read_server_file(home)
+    left = [("the program", own.remove), ("your sessions, settings and keys", f"rm -r {home}")]
+    if context.settings["database_url"]:
+        left.append(("the PostgreSQL database", "drop it there"))
+    value = {"service_removed": not plan.file.exists(), "left": [{"what": what, "how": how} for what, how in left]}
+    context.say("The service is removed, if there was one. What stays, and how to remove it:", value)
+    if not context.json:
+        if running is not None and is_serving(running):
+            click.echo("  the running server: sojourn server stop")
+        for what, how in left:
+            click.echo(f"  {what}: {how}")

@@ -1,0 +1,90 @@
+"""`/api/plugins/schedules`: lists and changes schedules; its lifespan runs them as long as the server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from pydantic import BaseModel, ConfigDict, Field
+
+from sojourn.ports.app import AppContext
+from sojourn.schedules.recurrence import parse_recurrence
+from sojourn.schedules.runner import ScheduleRunner
+from sojourn.schedules.schedule_book import Schedule, ScheduleBook
+from sojourn.schedules.schedule_json import run_to_json, schedule_to_json
+
+
+class ScheduleBody(BaseModel):
+    """A new schedule."""
+
+    model_config = ConfigDict(extra="forbid")
+    when: str = Field(min_length=1, max_length=200, description="`every weekday 8:00`, or a cron expression.")
+    text: str = Field(min_length=1, max_length=100_000, description="What is said.")
+    name: str = Field(default="", max_length=100)
+    deliver: str = Field(default="", max_length=200, description="A platform, or platform:chat.")
+    timezone: str = Field(default="", max_length=100)
+    runtime: str = Field(default="", max_length=100)
+    model: str = Field(default="", max_length=200)
+    budget_usd: float = Field(default=0.0, ge=0, le=1_000_000, description="Of a month; 0: none.")
+
+
+class PauseBody(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    paused: bool
+
+
+def router(app: AppContext) -> APIRouter:
+    """The routes, and the runner behind them."""
+
+    @asynccontextmanager
+    async def lifespan(_server: FastAPI) -> AsyncIterator[None]:
+        task = asyncio.create_task(ScheduleRunner(app.service, app.store).run())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    api = APIRouter(lifespan=lifespan)
+
+    @api.get("/schedules", summary="Schedules")
+    async def list_schedules() -> list[dict[str, Any]]:
+        return [schedule_to_json(one) for one in await ScheduleBook(app.store).list_schedules()]
+
+    @api.post("/schedules", status_code=201, summary="Add a schedule")
+    async def add(wanted: ScheduleBody) -> dict[str, Any]:
+        made = Schedule(
+            id="",
+            name=wanted.name or wanted.text[:60],
+            when=wanted.when,
+            recurrence=parse_recurrence(wanted.when, wanted.timezone),
+            text=wanted.text,
+            deliver=wanted.deliver,
+            runtime=wanted.runtime,
+            model=wanted.model,
+            budget_usd=wanted.budget_usd,
+        )
+        return schedule_to_json(await ScheduleBook(app.store).add(made))
+
+    @api.get("/schedules/{id}/runs", summary="Runs of a schedule")
+    async def runs(id: str) -> list[dict[str, Any]]:
+        book = ScheduleBook(app.store)
+        return [run_to_json(one) for one in await book.list_runs(await book.find(id))]
+
+    @api.patch("/schedules/{id}", summary="Pause a schedule, or go on")
+    async def pause(id: str, wanted: PauseBody) -> dict[str, Any]:
+        book = ScheduleBook(app.store)
+        reason = "you paused it" if wanted.paused else ""
+        return schedule_to_json(await book.change(await book.find(id), lambda one: replace(one, paused=reason)))
+
+    @api.delete("/schedules/{id}", status_code=204, summary="Remove a schedule")
+    async def remove(id: str) -> None:
+        book = ScheduleBook(app.store)
+        await book.remove(await book.find(id))
+
+    return api
