@@ -118,10 +118,10 @@ class App:
     def templates(self) -> TemplateLibrary:
         return TEMPLATE_LIBRARY.load()(self)
 
-    async def connect(self, *, in_process: bool = False) -> Service:
+    async def connect(self, *, in_process: bool = False, server: str = "") -> Service:
         if in_process:
             return self.service
-        return await CONNECT.load()(self.settings)
+        return await CONNECT.load()(self.settings, server)
 
     @cached_property
     def _runtimes(self) -> dict[str, Part]:

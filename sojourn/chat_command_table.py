@@ -13,7 +13,7 @@ from sojourn.ports.service import Caller, Service
 
 CommandSurface = Literal["terminal", "chat", "browser"]
 _ANYWHERE: tuple[CommandSurface, ...] = ("terminal", "chat", "browser")
-_ALIASES = {"start": "help", "reset": "new", "cancel": "stop"}
+_ALIASES = {"start": "help", "reset": "new", "clear": "new", "cancel": "stop", "permissions": "approvals"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,8 @@ class CommandResult:
     file: str = ""  # the text that goes into the file `file_name`
     file_name: str = ""
     rerun: bool = False  # run the last request again, without a template
+    retry: bool = False  # take the last request back and say it again
+    copy: str = ""  # the text that goes to the clipboard
     leave: bool = False
 
 

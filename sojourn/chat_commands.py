@@ -28,6 +28,7 @@ from sojourn.chat_command_table import (
 from sojourn.chat_command_table import add_command as _command
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.handoff import LOCAL_SURFACES
+from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import OWNER, Session, clean_title
 from sojourn.lasting_approvals import describe_approval
 from sojourn.ports.libraries import Skill
@@ -250,6 +251,22 @@ async def _undo(call: CommandCall) -> CommandResult:
     session = await _get_session(call)
     hidden = await call.service.undo(session.id, call.by)
     return _say(f"Undid {pluralize(hidden, 'message')}." if hidden else "There is nothing to undo.")
+
+
+@_command("Say your last message again, instead of its answer.", surfaces=("terminal",), is_quick=False)
+async def _retry(call: CommandCall) -> CommandResult:
+    return CommandResult(retry=True)
+
+
+@_command("Copy the last answer to the clipboard.", surfaces=("terminal",))
+async def _copy(call: CommandCall) -> CommandResult:
+    session = await _get_session(call)
+    found = await call.service.messages(session.id, principal=call.by.principal)
+    answers = [one.item for one in found if isinstance(one.item, Message) and one.item.role == "assistant"]
+    text = next((text_of(one) for one in reversed(answers) if one.active and text_of(one).strip()), "")
+    if not text:
+        raise BadInput("There is no answer to copy yet.", hint="Ask something first.")
+    return _say(f"Copied {pluralize(len(text), 'character')}, if your terminal allows it.", copy=text)
 
 
 @_command("Stop the running turn.")

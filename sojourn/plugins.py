@@ -47,7 +47,7 @@ ENTRY_POINT_GROUP = "sojourn.plugins"
 
 # Parts of the application that only some commands need.
 LOCAL_SERVICE: Lazy[type[LocalService]] = Lazy("sojourn.service.local:LocalService")
-CONNECT: Lazy[Callable[[Settings], Awaitable[Service]]] = Lazy("sojourn.client.launch:connect")
+CONNECT: Lazy[Callable[[Settings, str], Awaitable[Service]]] = Lazy("sojourn.client.launch:connect")
 GUARD_TOOL: Lazy[Callable[[Any, Tool], Tool]] = Lazy("sojourn.tools.guard:guard")
 CALL_JUDGE: Lazy[CallJudge] = Lazy("sojourn.templates.judge.verdict:judge")
 OPEN_HISTORY: Lazy[Callable[[Path], History]] = Lazy("sojourn.histories:open_history")

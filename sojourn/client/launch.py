@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from sojourn import __version__
 from sojourn.client.remote import RemoteService
-from sojourn.core.errors import ServerUnreachable
+from sojourn.core.errors import BadInput, ServerUnreachable
 from sojourn.core.settings import Secret, Settings
 from sojourn.processes import start_detached
 from sojourn.server_file import (
@@ -37,17 +37,32 @@ async def find_server(home: Path) -> Server | None:
     return server if server is not None and await asyncio.to_thread(is_serving, server) else None
 
 
-async def connect(settings: Settings) -> RemoteService:
-    """Connects to the service of this home. When an idle server has stopped, the next request starts another.
+async def connect(settings: Settings, address: str = "") -> RemoteService:
+    """Connects to the server at `address`, or to the one of this home. When that has stopped, the next request starts
+    another.
 
     A server that an older version or another environment has started makes room first; its turns go on to their end.
     """
+    if address:
+        return await _connect_to(settings, address)
     if _is_unfit(await find_server(settings.home), settings):
         async with hold_start_lock(settings.home, START_SECONDS):
             found = await find_server(settings.home)  # another client may have replaced it meanwhile
             if found is not None and _is_unfit(found, settings) and await ask_to_stop(found, seconds=STOP_SECONDS):
                 await _start(settings, START_SECONDS)
     return RemoteService(await ensure_server(settings), lambda: ensure_server(settings))
+
+
+async def _connect_to(settings: Settings, address: str) -> RemoteService:
+    """A server on another machine. It proves that it has the token before the token is sent. BadInput."""
+    token = settings["server.token"].reveal()
+    if not address.startswith(("http://", "https://")):
+        raise BadInput(f"{address} is not an address.", hint="Say one like http://box.local:8790.")
+    if not token:
+        raise BadInput(
+            "There is no token for that server.", hint="Set SOJOURN_TOKEN; `sojourn token show` there has it."
+        )
+    return RemoteService(Server(address=address.rstrip("/"), token=token))
 
 
 def _is_unfit(server: Server | None, settings: Settings) -> bool:

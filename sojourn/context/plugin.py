@@ -12,6 +12,7 @@ memory = Plugin(
         "sojourn.context.recall:Recall",
         "sojourn.context.facts:UserMemory",
         "sojourn.context.notes:NoteSource",
+        "sojourn.context.project_notes:ProjectNotesSource",
     ),
     routes=("sojourn.context.memory_api:router",),
     commands=("sojourn.context.memory_commands:memory", "sojourn.context.ask_commands:ask"),

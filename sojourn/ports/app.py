@@ -169,7 +169,7 @@ class ServiceAccess(Protocol):
 
     @property
     def service(self) -> Service: ...  # runs turns in this process
-    async def connect(self, *, in_process: bool = False) -> Service:
+    async def connect(self, *, in_process: bool = False, server: str = "") -> Service:
         """The service of this home's server, started if none runs; `in_process`: that of this process."""
 
 

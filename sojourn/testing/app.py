@@ -91,7 +91,7 @@ class FakeApp:
     def templates(self) -> TemplateLibrary:
         return _build(self.make_templates, self, "templates")
 
-    async def connect(self, *, in_process: bool = False) -> Service:
+    async def connect(self, *, in_process: bool = False, server: str = "") -> Service:
         return self.service
 
     def runtime_names(self) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ class FakeApp:
     async def restore(self, source: Path, *, progress: Progress | None = None) -> None:
         await self.store.restore(source, progress)
 
-    async def migrate(self, to: str, *, progress: Progress | None = None) -> MoveReport:
+    async def migrate(self, to: str, *, progress: Progress | None = None, dry_run: bool = False) -> MoveReport:
         raise BadInput("FakeApp moves no stores.", hint="Use `sojourn.app.build` for that.")
 
     async def add_samples(self) -> int:

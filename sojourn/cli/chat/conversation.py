@@ -13,7 +13,9 @@ from rich.text import Text
 
 from sojourn.chat_commands import take_session
 from sojourn.cli.chat.event_lines import EventRenderer
+from sojourn.cli.chat.file_mentions import find_mentioned_files
 from sojourn.cli.chat.file_upload import attach_file
+from sojourn.cli.chat.shell_command import ShellResult, run_shell_command
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, CannotSteer, NotFound, SojournError
 from sojourn.core.events import Progress
@@ -23,7 +25,7 @@ from sojourn.ports.service import Caller, Service, Turn, TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Covers, Reply
 from sojourn.text.exact import hash_text
-from sojourn.text.formatting import one_line
+from sojourn.text.formatting import one_line, printable
 from sojourn.text.transcript import SpokenText, fold_messages
 
 _RECAP_MESSAGES = 6  # messages of a resumed session that are shown
@@ -40,6 +42,10 @@ class Output(Protocol):
         """Redraws the prompt and the status line."""
         ...
 
+    def copy(self, text: str) -> None:
+        """Puts a text into the clipboard of the person's machine, where the terminal allows it."""
+        ...
+
 
 class ChatSession:
     """A conversation. The first message creates its session, so an unused chat leaves none behind."""
@@ -52,6 +58,7 @@ class ChatSession:
         self.attachments: list[Attachment] = []
         self.wants_to_leave = self.is_watching = False
         self.last_request: TurnRequest | None = None
+        self._shell: list[ShellResult] = []
         self._watching: asyncio.Task[None] | None = None
 
     async def ensure_session(self) -> Session:
@@ -144,7 +151,28 @@ class ChatSession:
 
     async def say(self, text: str) -> Turn:
         """Sends a message. The watcher prints the answer."""
-        return await self._send(await self.ensure_session(), self._request(text))
+        session = await self.ensure_session()
+        for path in find_mentioned_files(text, self.cwd):
+            await self.attach(path)
+        shell, self._shell = self._shell, []
+        said = "\n\n".join([*(one.render() for one in shell), text])
+        return await self._send(session, self._request(said))
+
+    async def run_shell(self, command: str) -> None:
+        """Runs a command of the person's own and prints its output, which goes along with the next message."""
+        result = await run_shell_command(command, self.cwd)
+        self._shell.append(result)
+        self.output.write(Text(printable(result.output.rstrip()) or "(no output)", style="dim"))
+        if result.code:
+            self.print_note(f"Exit code {result.code}.")
+        self.print_note("The output goes along with your next message.")
+
+    async def retry(self) -> None:
+        """Takes the last request back and says it again."""
+        if self.session is None or self.last_request is None:
+            raise BadInput("There is nothing to ask again.", hint="Send a message first.")
+        await self.service.undo(self.session.id, self.by)
+        await self._send(self.session, self.last_request)
 
     def _request(self, text: str) -> TurnRequest:
         return TurnRequest(

@@ -89,6 +89,7 @@ class EventRenderer:
         self.status: TurnStatus | None = None
         self.question: Mapping[str, Any] | None = None
         self.usage: dict[str, float] = {}
+        self.context_left: float | None = None  # the share of the model's window, after the last turn
         self._blocks = MarkdownStream()
         self._chunked = False
 
@@ -144,6 +145,9 @@ class EventRenderer:
             value = done.usage.get(key)
             if isinstance(value, int | float):
                 self.usage[key] = self.usage.get(key, 0) + value
+        used, window = done.usage.get("context_tokens"), done.usage.get("context_window")
+        if isinstance(used, int | float) and isinstance(window, int | float) and window > 0 and used:
+            self.context_left = max(0.0, 1 - used / window)
         if done.status != "completed":
             yield Text(f"─ {done.status} after {took}" if took else f"─ {done.status}", style="yellow")
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import io
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app_or_none
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
-from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, merge_formatted_text
 from prompt_toolkit.history import InMemoryHistory
@@ -22,7 +21,8 @@ from prompt_toolkit.patch_stdout import StdoutProxy
 from rich.console import Console, RenderableType
 from rich.markdown import Markdown
 
-from sojourn.chat_commands import list_commands, parse_command
+from sojourn.chat_commands import parse_command
+from sojourn.cli.chat.completer import ChatCompleter
 from sojourn.cli.chat.conversation import ChatSession
 from sojourn.cli.chat.slash_commands import run_slash_command
 from sojourn.cli.context import CommandContext
@@ -63,31 +63,14 @@ class TerminalOutput:
         if app is not None:
             app.invalidate()
 
+    def copy(self, text: str) -> None:
+        """By the escape sequence OSC 52, which reaches the person's machine through ssh too."""
+        encoded = base64.b64encode(text.encode()).decode()
+        self._proxy.write(f"\x1b]52;c;{encoded}\x07")
+        self._proxy.flush()
+
     def close(self) -> None:
         self._proxy.close()
-
-
-class ChatCompleter(Completer):
-    """Completes commands and their arguments."""
-
-    def __init__(self) -> None:
-        self.titles: list[str] = []
-        self.runtimes: list[str] = []
-
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        text = document.text_before_cursor
-        if not text.startswith("/") or "\n" in text:
-            return
-        name, space, rest = text[1:].partition(" ")
-        if not space:
-            for one in list_commands("terminal"):
-                if one.name.startswith(name):
-                    yield Completion(one.name, -len(name), display=f"/{one.name}", display_meta=one.help)
-            return
-        options = {"resume": self.titles, "runtime": self.runtimes, "attach": self.titles}.get(name, [])
-        for option in options:
-            if option.lower().startswith(rest.lower()):
-                yield Completion(option, -len(rest))
 
 
 class ChatPrompt:
@@ -95,7 +78,7 @@ class ChatPrompt:
 
     def __init__(self, chat: ChatSession, output: TerminalOutput) -> None:
         self.chat, self.output = chat, output
-        self.completer = ChatCompleter()
+        self.completer = ChatCompleter(chat.cwd)
         self._history = InMemoryHistory()
         self._tasks: set[asyncio.Task[None]] = set()
         self._confirmed: object = None  # the question to which a lasting yes was said once, and which
@@ -112,9 +95,13 @@ class ChatPrompt:
             reserve_space_for_menu=4,
         )
 
-    async def run(self) -> None:
+    async def run(self, first: str = "") -> None:
+        """Reads lines until the person leaves; `first` is a line that they gave before."""
         await self._load_history()
         self._start_task(self._tick)
+        if first:
+            self.output.screen.print(f"❯ {first}", style="bold cyan")
+            await self.handle_line(first)
         while not self.chat.wants_to_leave:
             try:
                 line = (await self._prompt.prompt_async()).strip()
@@ -156,6 +143,8 @@ class ChatPrompt:
             command = ("help", "") if line == "/" else parse_command(line)
             if command is not None:
                 await run_slash_command(self.chat, *command)
+            elif line.startswith("!") and line[1:].strip():
+                await self.chat.run_shell(line[1:].strip())
             elif self.chat.is_busy:
                 await self.chat.steer(line)
             else:
@@ -199,12 +188,14 @@ class ChatPrompt:
         if status is not None:
             spin = _SPINNER[int(time.monotonic() * 8) % len(_SPINNER)]
             elapsed = format_duration(time.monotonic() - status.started_at)
-            return [("", f" {spin} {status.text} · {elapsed} · Ctrl-C stops")]
+            return [("", f" {spin} {status.text} · {elapsed} · Ctrl-C stops, Esc takes your words back")]
         used = chat.renderer.usage
         tokens = int(used.get("input_tokens", 0) + used.get("output_tokens", 0))
         cost = f"${used['cost_usd']:.4f}" if "cost_usd" in used else ""
         title = one_line(chat.session.title or chat.session.id, 40) if chat.session else "new session"
-        facts = [title, chat.runtime or "", chat.model or "", f"{tokens:,} tokens" if tokens else "", cost, "/help"]
+        left = chat.renderer.context_left
+        room = "" if left is None else f"{left:.0%} of the context left"
+        facts = [title, chat.runtime, chat.model, f"{tokens:,} tokens" if tokens else "", room, cost, "/help"]
         return [("", " " + " · ".join(fact for fact in facts if fact))]
 
     def _build_key_bindings(self) -> KeyBindings:
@@ -228,6 +219,13 @@ class ChatPrompt:
                 event.current_buffer.reset()
             else:
                 self.chat.print_note("Press Ctrl-D or type /quit to leave.")
+
+        @keys.add("escape", filter=Condition(lambda: self.chat.is_busy and self.chat.renderer.question is None))
+        def _(event: KeyPressEvent) -> None:
+            words = self.chat.last_request.text if self.chat.last_request else ""
+            self._start_task(self.chat.stop)
+            if words and not event.current_buffer.text:
+                event.current_buffer.insert_text(words)
 
         @keys.add("c-x")
         def _(event: KeyPressEvent) -> None:
@@ -283,7 +281,7 @@ async def run_chat(
 ) -> None:
     """Runs the chat until the person leaves.
 
-    request: runtime, model, template and folder of the messages
+    request: runtime, model, template and folder of the messages; its text is the first of them, if it has one
     reference: the session to continue; `latest` continues the newest one
     files: go with the first message
     """
@@ -299,7 +297,7 @@ async def run_chat(
             await chat.attach(file)
         prompt.completer.titles = [one.title for one in await service.find(Listing(limit=200)) if one.title]
         prompt.completer.runtimes = [one.name for one in await service.runtimes()]
-        await prompt.run()
+        await prompt.run(request.text)
         _print_farewell(chat)
     finally:
         await prompt.close()

@@ -16,7 +16,10 @@ from sojourn.core.handoff import Handoff
 from sojourn.text.formatting import printable
 from sojourn.text.handoff_text import step_text, summary_text
 
-_KEYS = ("Alt-Enter", "Starts a new line. Enter sends, Ctrl-C stops the turn, Ctrl-D leaves.")
+_KEYS = (
+    ("Alt-Enter", "Starts a new line. Enter sends, Ctrl-C stops the turn, Esc takes your words back, Ctrl-D leaves."),
+    ("@file", "Sends a file along. !command runs a command of yours; its output goes along with your next message."),
+)
 _SIGN_STYLES = {"●": "green", "✓": "green", "✗": "red"}
 
 
@@ -60,6 +63,10 @@ async def _apply(chat: ChatSession, command: ChatCommand, result: CommandResult)
     for name, value in result.choices.items():
         setattr(chat, name, value)
     _print(chat, command, result)
+    if result.copy:
+        chat.output.copy(result.copy)
+    if result.retry:
+        await chat.retry()
     if result.rerun:
         await chat.rerun_without_template()
     if result.handoff is not None:
@@ -68,7 +75,7 @@ async def _apply(chat: ChatSession, command: ChatCommand, result: CommandResult)
 
 
 def _print(chat: ChatSession, command: ChatCommand, result: CommandResult) -> None:
-    rows = [*result.rows, _KEYS] if command.name == "help" else result.rows
+    rows = [*result.rows, *_KEYS] if command.name == "help" else result.rows
     if rows:
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
         for first, *rest in rows:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import platform
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,12 +23,17 @@ from sojourn.core.sessions import Session
 from sojourn.ports.app import AppContext
 from sojourn.ports.service import Caller, Service, TurnRequest
 from sojourn.ports.store import Listing
+from sojourn.text.formatting import format_age, one_line
+
+_PICKED_SESSIONS = 15
 
 
 @click.command(cls=JsonCommand)
+@click.argument("prompt", required=False)
 @click.option("-q", "--question", metavar="TEXT", help="Ask this, print the answer, and leave.")
 @click.option("-c", "--continue", "goes_on", is_flag=True, help="Go on with the newest session.")
 @click.option("--session", type=SESSION, help="Go on with this session.")
+@click.option("--resume", "picks", is_flag=True, help="Choose one of the newest sessions to go on with.")
 @click.option("--runtime", metavar="NAME", help="What thinks: native, offline, hermes, acp …")
 @click.option("--model", metavar="NAME", help="Which model.")
 @click.option("--template", metavar="NAME", help="Begin with this template; none for none.")
@@ -44,31 +50,36 @@ from sojourn.ports.store import Listing
     multiple=True,
     help="With -q: allow this tool inside the sandbox without asking; may be repeated.",
 )
+@click.option("--server", metavar="URL", help="Talk to a server on another machine; SOJOURN_TOKEN is its token.")
 @click.option("--in-process", is_flag=True, help="Run the turn in this process instead of in a server.")
 @with_app
 async def chat(
     context: CommandContext,
     app: AppContext,
+    prompt: str | None,
     question: str | None,
     goes_on: bool,
     session: str | None,
+    picks: bool,
     runtime: str | None,
     model: str | None,
     template: str | None,
     files: tuple[Path, ...],
     allow: tuple[str, ...],
+    server: str | None,
     in_process: bool,
 ) -> None:
     """Talk to an agent. Needs no key: without one, a built-in runtime answers.
 
-    What you pipe in is the question, or goes with it. A turn outlives the terminal: come back with
-    `sojourn chat --continue`, from here or from anywhere else.
+    PROMPT is your first message. What you pipe in is the question, or goes with it. A turn outlives the terminal: come
+    back with `sojourn chat --continue`, from here or from anywhere else.
     """
     if goes_on and session:
         raise BadInput("--continue and --session both name a session.", hint="Use one of them.")
     piped = "" if sys.stdin.isatty() else sys.stdin.read().strip()
-    text = "\n\n".join(part for part in (question, piped) if part)
-    if not text and not context.is_interactive:
+    first = prompt if prompt and context.is_interactive and not (question or piped) else ""
+    text = "" if first else "\n\n".join(part for part in (prompt, question, piped) if part)
+    if not text and not first and not context.is_interactive:
         raise BadInput(
             "There is no question, and no terminal to ask for one.", hint='Use -q "…", or pipe the question in.'
         )
@@ -77,7 +88,7 @@ async def chat(
     if allow:
         await _require_tools(app, allow)
     request = TurnRequest(
-        text=text,
+        text=text or first or "",
         runtime=runtime or "",
         model=model or "",
         template=template or "",
@@ -85,7 +96,7 @@ async def chat(
         attended=not text,
         allow=allow,
     )
-    service = await app.connect(in_process=in_process)
+    service = await app.connect(in_process=in_process, server=server or "")
     await require_template(service, request.template)
     by = Caller(surface="cli", holder=f"chat on {platform.node() or 'this machine'} (pid {os.getpid()})")
     try:
@@ -94,10 +105,24 @@ async def chat(
                 context, service, by, request, await _choose_session(service, by, goes_on, session), files
             )
         else:
+            session = await _pick_session(service) if picks and not session else session
             await RUN_CHAT.load()(context, service, by, request, reference=session, latest=goes_on, files=files)
     finally:
         if not in_process:
             await service.close()
+
+
+async def _pick_session(service: Service) -> str | None:
+    """Lists the newest sessions and asks for a number. None for a new session."""
+    found = await service.find(Listing(limit=_PICKED_SESSIONS))
+    for number, one in enumerate(found, 1):
+        age = format_age(one.last_active, time.time())
+        click.echo(f"{number:>3}  {one_line(one.title or one.preview or one.id, 60)}  ({age})")
+    if not found:
+        click.echo("There are no sessions yet.")
+        return None
+    chosen = click.prompt("Which one? (0: a new one)", type=click.IntRange(0, len(found)), default=1)
+    return found[chosen - 1].id if chosen else None
 
 
 async def _require_tools(app: AppContext, names: tuple[str, ...]) -> None:

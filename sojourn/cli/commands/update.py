@@ -103,7 +103,8 @@ def _to_numbers(version: str) -> tuple[int, ...]:
 def uninstall(context: CommandContext, yes: bool) -> None:
     """Take Sojourn off this machine.
 
-    Removes the service, and says what stays and how to remove it. Your sessions stay until you remove the folder yourself.
+    Removes the service, and says what stays and how to remove it. Your sessions stay until you remove the folder
+    yourself.
     """
     plan, own, home = make_plan(context), _find_own(), context.settings.home
     if plan.file.exists():

@@ -27,7 +27,8 @@ _SUMMED = ("turns", "input_tokens", "output_tokens", "cost_usd")
 async def usage(context: CommandContext, app: AppContext, by: str, limit: int) -> None:
     """Tokens and cost of your turns, by day or month.
 
-    It also says what is left of your budgets. Days are those of UTC. Imported sessions are not counted: they were paid for elsewhere.
+    It also says what is left of your budgets. Days are those of UTC. Imported sessions are not counted: they were paid
+    for elsewhere.
     """
     rows = await sum_usage(app.store, by)
     newest = dict(sorted(rows.items(), reverse=True)[:limit])

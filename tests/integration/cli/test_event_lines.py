@@ -157,3 +157,9 @@ def test_a_model_that_is_asked_again_is_not_called_another_turn():
 def test_words_that_a_turn_did_not_hear_are_said_to_be_kept():
     told = shown(BEGIN, Progress("running", {"steer": "also cats", "heard": False}), Done("cancelled"))
     assert "kept for your next message: also cats" in told
+
+
+def test_what_is_left_of_the_context_is_known_after_a_turn():
+    show = EventRenderer()
+    shown(BEGIN, Done(usage={"context_tokens": 2500, "context_window": 10_000}), show=show)
+    assert show.context_left == 0.75

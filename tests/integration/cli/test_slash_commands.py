@@ -33,6 +33,9 @@ class Paper:
     def refresh(self):
         pass
 
+    def copy(self, text):
+        self.copied = text
+
     def __str__(self):
         return self._file.getvalue()
 
@@ -142,3 +145,38 @@ async def test_whoever_comes_back_to_a_running_turn_sees_it_from_its_beginning(h
         assert "four" in str(again.output)
         assert turn.session == session.id
         again.leave()
+
+
+async def test_a_mentioned_file_goes_along_and_a_command_of_ones_own_too(home, tmp_path):
+    async with terminal(home, tmp_path) as talk:
+        (tmp_path / "plan b.txt").write_text("roses")
+        (tmp_path / "a.md").write_text("lilies")
+        await talk.run_shell("echo from the shell; exit 3")
+        assert "from the shell" in str(talk.output)
+        assert "Exit code 3." in str(talk.output)
+        await talk.say('look at @a.md, @"plan b.txt" and @nobody')
+        while talk.is_busy or not talk.runtime_under_test.seen:
+            await asyncio.sleep(0.01)
+        seen = talk.runtime_under_test.seen[0]
+        assert [one.name for one in seen.attachments] == ["a.md", "plan b.txt"]
+        assert seen.said.startswith(
+            "I ran `echo from the shell; exit 3` (exit code 3):\n```\nfrom the shell\n```\n\nlook at"
+        )
+
+
+async def test_a_message_is_said_again_and_an_answer_is_copied(home, tmp_path):
+    async with terminal(home, tmp_path) as talk:
+        with pytest.raises(BadInput, match="nothing to ask again"):
+            await run(talk, "/retry")
+        await talk.say("hello")
+        while len(talk.runtime_under_test.seen) < 1 or await talk.service.running(talk.session.id):
+            await asyncio.sleep(0.01)
+        await run(talk, "/retry")
+        while len(talk.runtime_under_test.seen) < 2 or await talk.service.running(talk.session.id):
+            await asyncio.sleep(0.01)
+        assert talk.runtime_under_test.seen[1].history == ()
+        assert "Copied 5 characters" in await run(talk, "/copy")
+        assert talk.output.copied == "hello"
+        await run(talk, "/clear")
+        assert talk.session is None
+        assert "Nothing is allowed" in await run(talk, "/permissions")
