@@ -34,19 +34,14 @@ class CostBook:
 
     def _sum_day(self, store: Transaction) -> float:
         if self._day != _today() or time.monotonic() > self._day_until:
-            self._day, self._day_cost = _today(), _sum_cost(store, prefix=f"{_today()}/")
-            self._month_cost = _sum_cost(store, prefix=_today()[:8])
-            self._day_until = time.monotonic() + _DAY_TTL_SECONDS
+            self._day, self._day_until = _today(), time.monotonic() + _DAY_TTL_SECONDS
+            self._day_cost, self._month_cost = (_sum_cost(store, prefix=one) for one in (f"{_today()}/", _today()[:8]))
         return self._day_cost
 
     def _check(self, turn: TurnId, before: float, today: float, cost: float) -> None:
         self._running[turn] = cost
-        running = sum(self._running.values())
-        for what, spent in (
-            ("session", before + cost),
-            ("day", today + running),
-            ("month", self._month_cost + running),
-        ):
+        now = sum(self._running.values())
+        for what, spent in {"session": before + cost, "day": today + now, "month": self._month_cost + now}.items():
             limit = float(self._settings[f"agent.spend_{what}_usd"])  # read each time: it may be set during the turn
             if limit and spent >= limit:
                 raise SpendingLimit(

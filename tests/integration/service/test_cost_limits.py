@@ -1,10 +1,13 @@
 """Limits a person sets: on spending, and on how long a question waits."""
 
+import time
+
 import pytest
 
 from sojourn.core.errors import RuntimeFailed, SpendingLimit, StoreReadOnly
 from sojourn.core.events import Failed
 from sojourn.core.sessions import TurnId
+from sojourn.ports.store import Record
 from sojourn.ports.tool import Question
 from sojourn.service.cost_limits import CostBook
 from sojourn.testing.app import make_settings
@@ -43,6 +46,14 @@ async def test_a_day_may_not_cost_more_than_its_limit_over_all_sessions(serve, d
     service = serve(agent_spend_day_usd=1.0)
     kept = [await talk(service, await opened(service), "work") for _ in range(3)]
     assert [ended(one)[1] for one in kept] == [[], [], ["spending_limit"]]
+
+
+async def test_a_month_may_not_cost_more_than_its_limit(serve, dear, store):
+    month = time.strftime("%Y-%m-", time.gmtime())
+    await store.put_record(Record(kind="usage", key=f"{month}00/earlier", value={"cost_usd": 0.5}))
+    service = serve(agent_spend_month_usd=1.0)
+    kept = [await talk(service, await opened(service), "work") for _ in range(2)]
+    assert [ended(one)[1] for one in kept] == [[], ["spending_limit"]]
 
 
 async def test_without_a_limit_nothing_is_refused_but_everything_is_booked(serve, dear, store):
