@@ -88,6 +88,11 @@ def test_a_failed_turn_is_a_failed_command_with_the_reason(model):
     assert (nowhere.returncode, 'There is no template "nope"' in nowhere.stderr) == (3, True)
 
 
+def test_the_first_question_of_an_empty_store_does_not_find_itself():
+    told = sojourn("chat", "-q", "hello from the command line", "--runtime", "offline", "--model", "rules")
+    assert (told.returncode, "past sessions mention" in told.stdout) == (0, False)
+
+
 def test_nothing_to_answer_and_nobody_to_ask_is_said():
     done = sojourn("chat", say="")
     assert done.returncode == 2

@@ -128,8 +128,9 @@ class EventRenderer:
             yield _render_note(text_of(message).strip())
         elif message.role == "user":
             words = text_of(message).strip()
-            if words in self.typed_here:
-                self.typed_here.remove(words)
+            typed = next((one for one in self.typed_here if words == one or words.startswith(f"{one}\n")), None)
+            if typed is not None:  # what follows it stands for files
+                self.typed_here.remove(typed)
             else:
                 yield Text.assemble(("\n❯ ", "cyan"), (printable(words), "cyan"))
         elif message.role == "assistant":

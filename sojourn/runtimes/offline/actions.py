@@ -126,9 +126,11 @@ class OfflineActions:
     async def search_sessions(self, words: Sequence[str], *, max_queries: int = 4) -> list[re.Match[str]]:
         """Searches past sessions for all the words, then without the shortest; messages come before tool output."""
         remaining, request = list(words)[:_MAX_QUERY_WORDS], " ".join(self._output.turn.said.split())
+        own = self._output.turn.session.id
         for _ in range(min(max_queries, len(remaining))):
             outcome = await self._output.call_tool("session_search", query=" ".join(remaining), limit=_MAX_ITEMS + 5)
-            mentions = [one for one in _MENTION.finditer(outcome.text) if one["text"] != request and not is_search(one)]
+            found = [one for one in _MENTION.finditer(outcome.text) if one["session"] != own]
+            mentions = [one for one in found if one["text"] != request and not is_search(one)]
             if mentions or not outcome.ok:
                 return sorted(mentions, key=is_tool_output)[:_MAX_ITEMS]
             remaining.remove(min(remaining, key=len))

@@ -163,3 +163,9 @@ def test_what_is_left_of_the_context_is_known_after_a_turn():
     show = EventRenderer()
     shown(BEGIN, Done(usage={"context_tokens": 2500, "context_window": 10_000}), show=show)
     assert show.context_left == 0.75
+
+
+def test_words_typed_here_are_not_repeated_because_a_file_went_along():
+    show = EventRenderer()
+    show.typed_here.append("look at @a.md")
+    assert shown(BEGIN, user("look at @a.md\n\n[attachment]"), Done(), show=show) == ""

@@ -39,6 +39,10 @@ def test_a_session_has_these_keys():
         "handoff_platform",
         "handoff_error",
         "preview",
+        "program",
+        "branched_from",
+        "copied",
+        "trashed_at",
     }
 
 
