@@ -34,6 +34,8 @@ from sojourn.ports.importer import Transcript
 
 NAME = "codex"
 _CONTEXT = re.compile(r"\s*(?:<([a-z_ ]+)>.*</\1>\s*$|# AGENTS\.md instructions)", re.DOTALL)
+_INJECTED = re.compile(r"\A(?:\s*<([a-z_]+)>.*?</\1>)+", re.DOTALL)
+_REQUEST_HEADING = "## My request for Codex:"
 _CWD = re.compile(r"(?:<cwd>|Current working directory: )([^<\n]+)")
 # These events repeat other records.
 _REPEATED = {"token_count", "agent_message_delta", "agent_reasoning_delta", "agent_reasoning_section_break"}
@@ -46,10 +48,18 @@ def read_rollout(native: str, path: Path, *, name: str | None = None, archived: 
     reader = _RolloutReader(lines)
     reader.add_lines(lines)
     builder = reader.builder
-    prompt = next((text_of(message) for message in builder.messages if message.role == "user"), "")
+    prompts = (_strip_injected(text_of(message)) for message in builder.messages if message.role == "user")
+    prompt = next((text for text in prompts if text.strip()), "")
     started = reader.started or (builder.messages[0].timestamp if builder.messages else 0.0)
     own = {"title": name or make_title(prompt), "archived": int(archived), "started_at": started}
     return builder.build(native, reader.fields | own, file)
+
+
+def _strip_injected(text: str) -> str:
+    """A prompt as the person typed it: without what an editor or Codex itself puts before it."""
+    text = _INJECTED.sub("", text)
+    head, request, typed = text.partition(_REQUEST_HEADING)
+    return typed if request and head.lstrip().startswith("# Context from") else text
 
 
 def _unwrap_line(line: JsonLine) -> tuple[str, dict[str, Any]]:

@@ -264,3 +264,18 @@ def test_long_first_prompts_make_short_titles(tmp_path: Path) -> None:
     assert title.startswith("Please very very")
     assert len(title) <= 81
     assert title.endswith("very…")
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nMend the fence\n",
+        "<recommended_plugins>\nmany\n</recommended_plugins>\n\nMend the fence",
+        "<environment_context>\nx\n</environment_context><user_instructions>y</user_instructions>\nMend the fence",
+    ],
+    ids=["an editor", "plugins", "several"],
+)
+def test_a_title_is_what_the_person_asked_for_and_the_text_stays(tmp_path: Path, prompt: str) -> None:
+    found = read(tmp_path, message("user", prompt), typed(prompt))
+    assert found.fields["title"] == "Mend the fence"
+    assert any(prompt.strip() in text_of(one) for one in found.messages)
