@@ -192,3 +192,18 @@ def test_a_running_turn_is_stopped_from_another_terminal(model):
     assert json.loads(stopped.stdout)["stopped"] is True
     person.sees("cancelled", 60)
     assert person.quits() == 0
+
+
+def test_esc_stops_the_turn_and_gives_the_words_back(model):
+    model.play(lambda asked: [_answer_longer(json.dumps(asked.body))])
+    person = Chatter("talk for long")  # the first message, given on the command line
+    person.sees("Ctrl-C stops", 60)
+    person.types("\x1b")
+    person.sees("cancelled", 60)
+    person.says("er still")
+    person.sees("The second answer.", 60)
+    assert person.quits() == 0
+
+
+def _answer_longer(body: str) -> Say:
+    return Say("The second answer.") if "talk for longer still" in body else Say("word " * 2000, pause=0.05)

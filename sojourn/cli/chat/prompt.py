@@ -93,6 +93,7 @@ class ChatPrompt:
             prompt_continuation="  ",
             erase_when_done=True,
             reserve_space_for_menu=4,
+            tempfile_suffix=".md",
         )
 
     async def run(self, first: str = "") -> None:
@@ -226,6 +227,10 @@ class ChatPrompt:
             self._start_task(self.chat.stop)
             if words and not event.current_buffer.text:
                 event.current_buffer.insert_text(words)
+
+        @keys.add("c-x", "c-e")
+        def _(event: KeyPressEvent) -> None:
+            event.current_buffer.open_in_editor()
 
         @keys.add("c-x")
         def _(event: KeyPressEvent) -> None:

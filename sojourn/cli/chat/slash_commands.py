@@ -18,6 +18,7 @@ from sojourn.text.handoff_text import step_text, summary_text
 
 _KEYS = (
     ("Alt-Enter", "Starts a new line. Enter sends, Ctrl-C stops the turn, Esc takes your words back, Ctrl-D leaves."),
+    ("Ctrl-X Ctrl-E", "Opens your message in the editor that $EDITOR names."),
     ("@file", "Sends a file along. !command runs a command of yours; its output goes along with your next message."),
 )
 _SIGN_STYLES = {"●": "green", "✓": "green", "✗": "red"}
