@@ -22,7 +22,7 @@ from tests.servers.microsoft import CLIENT, CLIENT_SECRET, KEY, OTHER_KEY, TENAN
 from tests.servers.platform_server import WiredHarness, wired
 from tests.servers.request_sender import NO_LINE, ReceiverHarness, Request, RequestSender
 
-BOT, ISSUER = f"28:{CLIENT}", "https://issuer.example"
+BOT, ISSUER = f"28:{CLIENT}", "https://api.botframework.com"
 ANN, BEN = Sender(id="aad-ann", name="Ann"), Sender(id="aad-ben", name="Ben")
 DM, GROUP, CHANNEL = "a:1garden", "19:group1@thread.v2", "19:garden1@thread.tacv2"
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from sojourn.platforms.feishu.frames import FeishuFrame, build_ping, decode_frame
-from tests.servers import dingtalk, feishu, wecom
+from tests.servers import dingtalk, feishu, microsoft, teams, wecom
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -121,3 +121,29 @@ async def test_wecoms_client_subscribes_hears_streams_and_pushes():
     assert server.frames[0]["body"] == {"bot_id": wecom.BOT, "secret": wecom.SECRET}
     assert [one.text for one in posts] == ["**whole**", "later"]
     assert server.streams == {"stream/s1": True}
+
+
+async def test_microsofts_client_checks_our_requests_and_answers_on_our_server():
+    async with teams.teams_rig() as harness:
+        server = harness.server
+        python = await asyncio.to_thread(environment, "teams")
+        activity = server.build_activity(teams.CHANNEL, teams.ANN, "good morning")
+        words = (server.url, microsoft.CLIENT, microsoft.CLIENT_SECRET, microsoft.TENANT)
+
+        async def run(token: str) -> Any:
+            process = await asyncio.create_subprocess_exec(
+                *(python, HERE / "teams_client.py", *words, f"Bearer {token}"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=sys.stderr,
+            )
+            out, _ = await asyncio.wait_for(process.communicate(json.dumps(activity).encode()), 60)
+            return json.loads(out)
+
+        told, conversation = await run(server.build_token()), activity["conversation"]["id"]
+        assert await run(server.build_token(microsoft.OTHER_KEY)) == {"refused": "InvalidSignatureError"}
+        assert await run(server.build_token(aud="33333333")) == {"refused": "PermissionError"}
+        assert await run(server.build_token(serviceurl="https://evil.example")) == {"refused": "PermissionError"}
+    assert (told["is_known"], told["by"], told["chat"]) == (True, teams.ANN.id, conversation)
+    [posted] = server.posts[conversation]
+    assert (posted.id, posted.text) == (told["sent"], "good night, Ann")

@@ -103,7 +103,7 @@ class Teams:
             server
         ):
             raise RequestRefused("it names another server than its token, or a foreign one")
-        if read_text(activity, "channelId") != _CHANNEL_ID or _CHANNEL_ID not in endorsements:
+        if read_text(activity, "channelId") != _CHANNEL_ID or (endorsements and _CHANNEL_ID not in endorsements):
             raise RequestRefused("it does not come from Teams")
         is_message = activity.get("type") == "message" and is_from_tenant(activity, self._settings.tenant)
         inbound = to_inbound(activity) if is_message else None
