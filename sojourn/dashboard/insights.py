@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from sojourn.core.messages import Json, Message, ToolCall, tool_calls_of
 from sojourn.core.sessions import OWNER, Session
 from sojourn.ports.app import AgentContext
-from sojourn.ports.history import HasToolExchanges
+from sojourn.ports.history import HasToolExchanges, SessionFacts
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import CallJudge
 
@@ -176,15 +176,19 @@ def _summarise(session: Session, **more: float) -> dict[str, Any]:
 def _count_tool_results(app: AgentContext, most: int) -> dict[str, Any]:
     history = app.store.history()
     if not isinstance(history, HasToolExchanges):
-        return {"sessions": 0, "seconds": 0.0, "tools": []}
+        return {"sessions": 0, "seconds": 0.0, "tools": [], "outcomes": []}
     judge = app.call_judge()
     begun = time.monotonic()
+    outcomes: list[dict[str, Any]] = []
     try:
-        newest = [one.id for one in history.sessions()[:most]]
+        newest = {one.id: one for one in history.sessions()[:most]}
         counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-        for _, rows in history.exchanges(newest):
-            for tool, worked in _judge_calls(rows, judge):
+        for session, rows in history.exchanges(list(newest)):
+            judged = list(_judge_calls(rows, judge))
+            for tool, worked in judged:
                 counts[tool][0 if worked else 1] += 1
+            if judged:
+                outcomes.append(_describe_outcome(newest[session], [worked for _, worked in judged]))
     finally:
         history.close()
     ranked = sorted(counts.items(), key=lambda one: -sum(one[1]))
@@ -192,6 +196,20 @@ def _count_tool_results(app: AgentContext, most: int) -> dict[str, Any]:
         "sessions": len(newest),
         "seconds": round(time.monotonic() - begun, 3),
         "tools": [{"tool": name, "worked": good, "failed": bad} for name, (good, bad) in ranked],
+        "outcomes": outcomes,
+    }
+
+
+def _describe_outcome(facts: SessionFacts, results: Sequence[bool]) -> dict[str, Any]:
+    """How the calls of a session went: `worked` if at most half of them failed and the last one did not."""
+    failed = results.count(False)
+    worked = 2 * failed <= len(results) and results[-1]
+    return {
+        "id": facts.id,
+        "title": facts.title or "",
+        "worked": len(results) - failed,
+        "failed": failed,
+        "outcome": "worked" if worked else "failed",
     }
 
 

@@ -34,6 +34,7 @@ from sojourn.http.browser_sessions import BrowserSessions
 from sojourn.http.one_time_links import OneTimeLinks
 from sojourn.http.plugin_routes import PluginRoutes
 from sojourn.http.sse import Streams
+from sojourn.http.stats_cache import StatsCache
 from sojourn.ports.app import AppContext
 
 
@@ -49,6 +50,7 @@ def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> Fas
     admissions = Admissions(access, browsers)
     app.state.access, app.state.links, app.state.browsers, app.state.admissions = access, links, browsers, admissions
     app.state.shutdown = shutdown.Shutdown()
+    app.state.stats = StatsCache()
     app.state.streams = Streams(float(context.settings["server.heartbeat_seconds"]))
     problems.install(app)
     talking = (

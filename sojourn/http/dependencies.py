@@ -21,6 +21,7 @@ from sojourn.http.one_time_links import OneTimeLinks
 from sojourn.http.plugin_routes import PluginRoutes
 from sojourn.http.schemas import SessionDetail
 from sojourn.http.sse import Streams
+from sojourn.http.stats_cache import StatsCache
 from sojourn.ports.app import AppContext
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Store
@@ -48,6 +49,7 @@ PluginRoutesDep = Annotated[PluginRoutes, _from_state("mounts")]
 AccessTokenDep = Annotated[AccessToken, _from_state("access")]
 BrowserSessionsDep = Annotated[BrowserSessions, _from_state("browsers")]
 AdmissionsDep = Annotated[Admissions, _from_state("admissions")]
+StatsCacheDep = Annotated[StatsCache, _from_state("stats")]
 OneTimeLinksDep = Annotated[OneTimeLinks, _from_state("links")]
 
 

@@ -83,6 +83,16 @@ async def test_one_malformed_row_does_not_break_the_counts_of_tools(kit, client)
     assert answer.json()["tools"] == [{"tool": "terminal", "worked": 1, "failed": 0}]
 
 
+async def test_each_session_has_an_outcome(kit, client):
+    good, bad = '{"output": "ok", "exit_code": 0}', '{"output": "no", "exit_code": 1}'
+    await talk(kit)
+    worked = await talk(kit, ("terminal", bad), ("terminal", good))
+    failed = await talk(kit, ("terminal", good), ("terminal", bad))
+    outcomes = {one["id"]: one for one in (await client.get("/tools")).json()["outcomes"]}
+    assert {id: one["outcome"] for id, one in outcomes.items()} == {worked: "worked", failed: "failed"}
+    assert (outcomes[failed]["worked"], outcomes[failed]["failed"]) == (1, 1)
+
+
 async def test_tools_are_judged_by_their_results(kit, client):
     await talk(kit, ("terminal", '{"output": "ok", "exit_code": 0}'), ("terminal", '{"output": "no", "exit_code": 2}'))
     found = (await client.get("/tools")).json()

@@ -115,3 +115,22 @@ async def test_histories_found_are_told_with_their_problems(client, kit):
     first, second = (await client.get("/api/sources")).json()
     assert (first["source"], first["home"], first["sessions"]) == ("codex", "/h/.codex", 3)
     assert second["problem"] == "It is locked."
+
+
+async def test_figures_are_served_at_once_and_counted_again_behind(client, store, monkeypatch):
+    assert (await client.get("/api/stats")).json()["sessions"] == 0
+    counts, count = [], type(store).stats
+
+    async def slow(self):
+        counts.append(1)
+        await asyncio.sleep(0)
+        return await count(self)
+
+    monkeypatch.setattr(type(store), "stats", slow)
+    assert (await client.get("/api/stats")).json()["sessions"] == 0
+    assert counts == []  # nothing has changed
+    await store.create(title="new")
+    async with asyncio.timeout(10):
+        while (await client.get("/api/stats")).json()["sessions"] != 1:
+            await asyncio.sleep(0.01)
+    assert len(counts) == 1
