@@ -10,13 +10,22 @@ import sys
 import pytest
 
 from sojourn.core.events import Chunk
+from sojourn.core.messages import user
 from sojourn.stores.sql import kept_secrets
+from sojourn.stores.sql.log import LOG_COLUMNS
+from sojourn.stores.sql.rows import message_row
 from sojourn.stores.sqlite.migrate import load_migrations
 from sojourn.stores.sqlite.store import SqliteStore
-from sojourn.testing.store_steps import begin
 
 KEY = "sk-proj-" + "Ab1" * 12
 TEXT = f"It is this {KEY} and more text."
+
+
+def insert_old_session(db, session):
+    """As every version could store it; the store of today knows columns that the old one has not."""
+    columns = "id, source, started_at, last_active, last_seq, message_count"
+    db.execute(f"INSERT INTO sessions({columns}) VALUES (?, 'cli', 1.0, 1.0, 1, 1)", (session,))
+    db.insert_messages(LOG_COLUMNS, [(session, 1, *message_row(user("hello"), str, now=1.0))])
 
 
 @pytest.fixture
@@ -24,8 +33,9 @@ async def old(home):
     """A store as an older version left it: a secret in pieces, in a title, in a name and in a key."""
     path = home / "state.db"
     store = SqliteStore(path, migrations=[one for one in load_migrations() if one[0] < 6])
-    session = await begin(store, "hello")
-    other = await begin(store, "hello again")
+    session, other = "20260101_000000_00000001", "20260101_000000_00000002"
+    await store._write(lambda db: insert_old_session(db, session))
+    await store._write(lambda db: insert_old_session(db, other))
     await store.close()
     made = sqlite3.connect(path)
     pieces = [TEXT[at : at + 5] for at in range(0, len(TEXT), 5)]
