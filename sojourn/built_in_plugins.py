@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from sojourn.platforms.telegram import plugin as telegram
     from sojourn.platforms.webhook import plugin as webhook
     from sojourn.platforms.wecom import plugin as wecom
+    from sojourn.platforms.wecom_app import plugin as wecom_app
     from sojourn.platforms.weixin import plugin as weixin
     from sojourn.platforms.whatsapp import plugin as whatsapp
     from sojourn.platforms.xmpp import plugin as xmpp
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
         whatsapp,
         sms,
         bluebubbles,
+        wecom_app,
         mattermost,
         homeassistant,
         xmpp,
@@ -197,6 +199,7 @@ BUILT_INS = (
         offers=("platforms",),
         extra="bluebubbles",
     ),
+    BuiltIn(name="wecom_app", plugin=Lazy("sojourn.platforms.wecom_app:plugin"), offers=("platforms",), extra="wecom"),
     BuiltIn(name="signal", plugin=Lazy("sojourn.platforms.signal:plugin"), offers=("platforms",), extra="signal"),
     BuiltIn(name="dingtalk", plugin=Lazy("sojourn.platforms.dingtalk:plugin"), offers=("platforms",), extra="dingtalk"),
     BuiltIn(name="feishu", plugin=Lazy("sojourn.platforms.feishu:plugin"), offers=("platforms",), extra="feishu"),

@@ -34,6 +34,7 @@ from tests.servers import (
     sms,
     teams,
     webhook,
+    wecom_app,
     whatsapp,
 )
 from tests.servers.request_sender import Request
@@ -72,6 +73,27 @@ def build_feishu_event(harness: Any, text: str) -> dict[str, Any]:
     header = {"event_id": f"ev{time.time_ns()}", "event_type": "im.message.receive_v1", "app_id": feishu.APP}
     event = harness.server.message(Place(platform="feishu", chat=feishu.ANN.id), feishu.ANN, text)
     return {"schema": "2.0", "header": header | {"token": feishu_webhook.VERIFICATION_TOKEN}, "event": event}
+
+
+def forge_xml(harness: Any, good: bytes) -> dict[str, Request]:
+    """Encrypted and signed, and still not a message."""
+    fields = wecom_app.to_xml(harness.server.build_fields(wecom_app.ANN, MARK)).decode()
+    plain = {
+        "an entity inside": f'<!DOCTYPE x [<!ENTITY a "b">]>{fields}',
+        "broken XML inside": fields[:-3],
+        "JSON inside": '{"Content": "x"}',
+        "nothing inside": "",
+        "deep XML inside": "<a>" * 50_000,
+    }
+    requests = {name: wecom_app.wrap(wecom_app.encrypt(one.encode())) for name, one in plain.items()}
+    requests["another company inside"] = wecom_app.wrap(wecom_app.encrypt(fields.encode(), "wx-another"))
+    requests["not encrypted"] = wecom_app.wrap("QUJD" * 32)
+    stranger = harness.server.build_fields(wecom_app.ANN, MARK, FromUserName="no member")
+    requests["somebody who is no member"] = wecom_app.wrap(wecom_app.encrypt(wecom_app.to_xml(stranger)))
+    signed = {name: wecom_app.sign_request(body) for name, body in requests.items()}
+    path, _, headers = wecom_app.sign_request(good)
+    other = wecom_app.wrap(wecom_app.encrypt(fields.encode()))
+    return signed | {"another body": (path, other, headers), "half a body": (path, good[: len(good) // 2], headers)}
 
 
 def forge_times(_: Any, body: bytes) -> dict[str, Request]:
@@ -196,6 +218,18 @@ CASES = [
             *(f"event.sender.{one}" for one in ("sender_type", "sender_id", "sender_id.open_id")),
             *(f"event.message.{one}" for one in ("chat_type", "message_type", "content")),
         ),
+    ),
+    ReceiverCase(
+        name="wecom_app",
+        rig=wecom_app.wecom_app_rig,
+        signature="?msg_signature",
+        document=lambda harness, text: harness.server.build_fields(wecom_app.ANN, text),
+        encode=lambda fields: wecom_app.wrap(wecom_app.encrypt(wecom_app.to_xml(fields))),
+        sign=lambda _, body, secret: wecom_app.sign_request(body, secret),
+        secrets=(wecom_app.TOKEN, wecom_app.AES_KEY, wecom_app.SECRET),
+        vital=("ToUserName", "MsgType", "AgentID"),
+        more=forge_xml,
+        covers_body=False,  # only the encrypted part
     ),
 ]
 

@@ -22,7 +22,7 @@ class WecomSettings:
     ws_url: str = "wss://openws.work.weixin.qq.com"
 
 
-# The self-built app with encrypted callbacks is to be a platform of its own here, `wecom_app`.
+# The self-built app with encrypted callbacks is a plugin of its own, `wecom_app`.
 plugin = Plugin(
     name=NAME,
     summary="Talk to an AI bot in WeCom.",
