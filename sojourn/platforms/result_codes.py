@@ -47,6 +47,12 @@ class ResultCodes:
         raise SendRefused(text, kind=kind, retry_after=retry_after, hint=hint or self.hints.get(code, ""))
 
 
+def read_refused_code(error: SendRefused) -> int:
+    """The code of a refusal, which its text names; 0 if it names none."""
+    number = str(error).partition(" says: ")[2].partition(" ")[0]
+    return int(number) if number.isdecimal() else 0
+
+
 def read_code(document: object, field_name: str) -> int | None:
     """The code of a body: a number, or digits in a string."""
     value = document.get(field_name) if isinstance(document, dict) else None

@@ -21,6 +21,7 @@ class FeishuSettings:
     ]
     app_secret: Annotated[Secret, Prompt("App secret", "It stands beside the App ID.")]
     base_url: str = "https://open.feishu.cn"  # Lark: https://open.larksuite.com
+    comments: tuple[str, ...] = ()  # documents whose comments are answered: docx:TOKEN, or * for all
     webhook: bool = False  # else a WebSocket, which needs no public address
     encrypt_key: Secret = field(default_factory=Secret)  # for the webhook, as the next three
     verification_token: Secret = field(default_factory=Secret)

@@ -22,6 +22,8 @@ from sojourn.core.errors import SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.feishu import NAME, FeishuSettings
 from sojourn.platforms.feishu.api import MESSAGES, FeishuApi
+from sojourn.platforms.feishu.comments import EVENT as COMMENT_EVENT
+from sojourn.platforms.feishu.comments import DocumentComments, is_document, parse_documents, to_comment
 from sojourn.platforms.feishu.frames import DATA, FrameParts, build_ping, decode_frame
 from sojourn.platforms.feishu.messages import (
     CARD_PREFIX,
@@ -63,6 +65,7 @@ class Feishu:
         self._api = FeishuApi(settings)
         self._roots = ReplyTickets(app.store, NAME, self.account)  # the first message of each thread
         self._receiver = build_receiver(app.store, settings, is_wanted=self._is_wanted) if settings.webhook else None
+        self._comments, self._documents = DocumentComments(self._api), parse_documents(settings.comments)
         self._bot = ""
         self._edits: dict[str, int] = {}  # of messages
 
@@ -108,6 +111,8 @@ class Feishu:
         header, event = read_object(document, "header"), read_object(document, "event")
         if header.get("event_type") == _PRESS_EVENT:
             return to_press(event, read_text(header, "event_id")) is not None
+        if header.get("event_type") == COMMENT_EVENT:
+            return to_comment(document, self._bot, self._documents) is not None
         received = to_received(event, self._bot) if header.get("event_type") == _MESSAGE_EVENT else None
         return received is not None and bool(received.inbound.text or received.resources)
 
@@ -116,6 +121,9 @@ class Feishu:
         header, event = read_object(document, "header"), read_object(document, "event")
         if header.get("event_type") == _PRESS_EVENT:
             return to_press(event, read_text(header, "event_id"))
+        if header.get("event_type") == COMMENT_EVENT:
+            comment = to_comment(document, self._bot, self._documents)
+            return await self._comments.read(comment) if comment is not None else None
         received = to_received(event, self._bot) if header.get("event_type") == _MESSAGE_EVENT else None
         if received is None:
             return None
@@ -143,6 +151,8 @@ class Feishu:
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         """Ignores `reply_to`: in some groups a reply would start a thread, which is another place."""
         check_length(text, self.info)
+        if is_document(place):
+            return await self._comments.send(place, text, plain=plain)
         return await self._post(place, *build_text(text, plain=plain))
 
     async def _post(self, place: Place, kind: str, content: Mapping[str, Any]) -> Sent:
@@ -154,12 +164,18 @@ class Feishu:
         self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
     ) -> Sent:
         check_length(text, self.info)
+        if is_document(place):
+            choices = ", ".join(one.label for one in buttons)
+            return await self.send(place, f"{text}\n\nAnswer with: {choices}", plain=plain)
         sent = await self._post(place, "interactive", build_card(text, place, buttons, plain=plain))
         return Sent(place=place, id=f"{CARD_PREFIX}{sent.id}")
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
         """Feishu allows twenty edits of a message, so a text that goes on growing is not shown more often."""
         check_length(text, self.info)
+        if is_document(sent.place):
+            await self._comments.edit(sent, text, plain=plain)
+            return
         path = f"{MESSAGES}/{_quote_id(sent)}"
         if sent.id.startswith(CARD_PREFIX):
             body = {"content": to_json(build_card(text, sent.place, (), plain=plain))}
@@ -175,6 +191,8 @@ class Feishu:
         return count
 
     async def react(self, sent: Sent, sign: str) -> None:
+        if is_document(sent.place):
+            raise SendRefused("Comments are not reacted to.", kind="forbidden")
         name = _SIGNS.get(sign.removesuffix("\ufe0f"), sign.strip(":"))
         if not name.isascii():
             raise SendRefused(f"Feishu has no reaction {sign}.", kind="bad_format")
@@ -182,6 +200,8 @@ class Feishu:
         await self._api.call("POST", path, json={"reaction_type": {"emoji_type": name}})
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
+        if is_document(place):
+            raise SendRefused("A comment takes no files.", kind="forbidden")
         key, value = await self._api.upload(file)
         if key == "image_key":
             return await self._post(place, "post", build_picture(value, caption))

@@ -24,7 +24,7 @@ from sojourn.platforms.downloads import VendorDownloads, collect_files
 from sojourn.platforms.json_socket import JsonSocket, open_socket
 from sojourn.platforms.json_values import read_object, read_text
 from sojourn.platforms.qqbot import NAME, SECRET_VARIABLE, QqbotSettings
-from sojourn.platforms.qqbot.api import TICKET_CODES, QqbotApi, read_refused_code
+from sojourn.platforms.qqbot.api import TICKET_CODES, QqbotApi
 from sojourn.platforms.qqbot.messages import (
     build_keyboard,
     build_path,
@@ -39,6 +39,7 @@ from sojourn.platforms.qqbot.messages import (
 from sojourn.platforms.qqbot.webhook import build_receiver
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.reply_tickets import ReplyTickets
+from sojourn.platforms.result_codes import read_refused_code
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 

@@ -98,12 +98,6 @@ class QqbotApi:
         await self._tokens.close()
 
 
-def read_refused_code(error: SendRefused) -> int:
-    """The code of a refusal, which its text names."""
-    number = str(error).removeprefix("QQ says: ").partition(" ")[0]
-    return int(number) if number.isdecimal() else 0
-
-
 def _check(reply: httpx2.Response) -> dict[str, Any]:
     document = parse_body(reply)
     page = document if isinstance(document, dict) else {}
