@@ -49,7 +49,7 @@ class TwilioServer:
         self.posts: dict[str, list[PostedMessage]] = {}
         self.received: list[dict[str, Any]] = []  # what the account lists, newest first
         self.files: dict[str, File] = {}
-        self.page_rows = 50
+        self.page_rows, self.refused_words = 50, ""
         self.asked: list[str] = []
         self._numbers = count(1)
 
@@ -106,6 +106,8 @@ class TwilioServer:
         form = {name: str(value) for name, value in (await request.post()).items()}
         assert ("From" in form) != ("MessagingServiceSid" in form)
         self.sent.append(form)
+        if self.refused_words and form.get("Body") == self.refused_words:
+            raise self._to_web_error(TwilioRefused(400, 21610))
         files: tuple[File, ...] = ()
         if "MediaUrl" in form:
             async with httpx2.AsyncClient(verify=False) as http:

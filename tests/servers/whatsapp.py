@@ -183,7 +183,8 @@ def build_notification(*messages: dict[str, Any], statuses: Sequence[Any] = (), 
     people = {one.id: one for one in (ANN, BEN, HIDDEN)}
     senders = [one.get("from") or one["from_user_id"] for one in messages]
     contacts = [
-        {"profile": {"name": people[id].name if id in people else id}, "user_id" if "." in id else "wa_id": id}
+        {"profile": {"name": people[id].name if id in people else id}, **({} if "." in id else {"wa_id": id})}
+        | {"user_id": id if "." in id else f"DE.1000{id}"}
         for id in senders
     ]
     value: dict[str, Any] = {

@@ -15,8 +15,11 @@ from typing import Any
 
 import pytest
 
+from sojourn.core.settings import Secret
 from sojourn.platforms.feishu.frames import FeishuFrame, build_ping, decode_frame
-from tests.servers import dingtalk, feishu, microsoft, teams, wecom
+from sojourn.platforms.http_receiver import compute_hub_signature
+from sojourn.platforms.sms.requests import compute_signature
+from tests.servers import dingtalk, feishu, microsoft, sms, teams, wecom, whatsapp
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -147,3 +150,37 @@ async def test_microsofts_client_checks_our_requests_and_answers_on_our_server()
     assert (told["is_known"], told["by"], told["chat"]) == (True, teams.ANN.id, conversation)
     [posted] = server.posts[conversation]
     assert (posted.id, posted.text) == (told["sent"], "good night, Ann")
+
+
+async def test_twilios_package_accepts_our_signature_and_its_server():
+    async with sms.sms_rig() as harness:
+        server, url = harness.server, "https://bot.example.org/sms"
+        sid = server.new_sid()
+        server.list_as_received(sid, sms.ANN, "good morning")
+        form = sms.build_form(sms.ANN, "hello", server.new_sid())
+        mark = compute_signature(Secret(sms.TOKEN), url, {name: [value] for name, value in form.items()})
+        call = {"url": url, "fields": form, "signature": mark, "to": sms.ANN.id, "from": sms.OURS}
+        server.refused_words = "to be refused"
+        words = (sms.ACCOUNT, sms.TOKEN, server.url, json.dumps(call))
+        async with witness("twilio", "clients/twilio_client.py", *words) as read:
+            told = await read()
+    assert (told["valid"], told["refused"]) == (True, 21610)
+    assert told["listed"] == [[sid, "good morning", "inbound"]]
+    assert server.posts[sms.ANN.id][0].id == told["sid"]
+
+
+async def test_a_client_of_whatsapp_reads_our_requests_and_uses_our_server():
+    async with whatsapp.whatsapp_rig() as harness:
+        server, id = harness.server, harness.server.new_id()
+        body = json.dumps(whatsapp.build_notification(whatsapp.build_message(whatsapp.ANN, "good morning", id)))
+        mark = compute_hub_signature(Secret(whatsapp.APP_SECRET), body.encode())
+        call = {"body": body, "signature": mark, "to": whatsapp.ANN.id, "reply_to": id}
+        words = (whatsapp.NUMBER, whatsapp.TOKEN, whatsapp.APP_SECRET, server.url, json.dumps(call))
+        async with witness("whatsapp", "clients/whatsapp_client.py", *words) as read:
+            told = await read()
+    assert (told["valid"], told["forged"]) == (True, False)
+    assert told["message"] == [id, "good morning", whatsapp.ANN.id]
+    text, question = server.posts[whatsapp.ANN.id]
+    assert (text.id, text.text, text.reactions) == (told["sent"], "from *pywa*", ("👍",))
+    assert [(one.label, one.value) for one in question.buttons] == [("Yes", "q:0"), ("No", "q:1")]
+    assert (server.read, server.uploads[told["media"]].data) == ([id], b"bytes")
