@@ -19,6 +19,7 @@ PAGES = [
     "/import",
     "/settings",
     "/settings/general",
+    "/settings/tools",
     "/settings/security",
     "/settings/plugins",
     "/settings/health",

@@ -88,3 +88,16 @@ def test_a_network_is_explained_and_a_wrong_key_is_refused_in_place(fresh, find_
 
 def list_networks(site):
     return site.server.client.get("/api/plugins/gateway/networks").json()
+
+
+def test_a_tool_server_that_does_not_start_is_refused_in_place(fresh, find_violations):
+    page = fresh.open("/settings/tools")
+    page.get_by_text("No MCP server is set up.").wait_for()
+    page.get_by_text("Add an MCP server").click()
+    page.get_by_label("Name", exact=True).fill("broken")
+    page.get_by_label("Command or address").fill("no-such-program-anywhere --stdio")
+    page.get_by_role("button", name="Add", exact=True).click()
+    page.get_by_role("alert").wait_for()
+    assert page.get_by_label("Command or address").input_value() == "no-such-program-anywhere --stdio"
+    assert find_violations(page) == []
+    assert fresh.server.client.get("/api/plugins/mcp/servers").json() == []

@@ -10,10 +10,12 @@ import { SandboxReport } from "@/settings/SandboxReport";
 import { SettingsTable } from "@/settings/SettingsTable";
 import { SignedInBrowsers } from "@/settings/SignedInBrowsers";
 import { SignOutButton } from "@/settings/SignOutButton";
+import { ToolsSection } from "@/settings/ToolsSection";
 import css from "./SettingsPage.module.css";
 
 const SECTIONS: Array<[string, MessageKey]> = [
   ["models", "settings.section.models"],
+  ["tools", "settings.section.tools"],
   ["general", "settings.section.general"],
   ["security", "settings.section.security"],
   ["plugins", "settings.section.plugins"],
@@ -46,6 +48,7 @@ export default function SettingsPage({ rest }: { rest: string }) {
         </nav>
         <div className={css.settingsBody}>
           {section === "models" && <ModelsSection />}
+          {section === "tools" && <ToolsSection />}
           {section === "general" && <SettingsTable />}
           {section === "security" && (
             <>
