@@ -182,9 +182,9 @@ def take_handoff_picture(page: Page, server: Serving, suffix: str) -> None:
 
 
 def take_page_pictures(page: Page, server: Serving, session: str, suffix: str) -> None:
-    for name, path in {**PAGES, "chat": f"/chat/{session}", "transcript": f"/sessions/{session}"}.items():
+    for name, path in {**PAGES, "chat": f"/chat/{session}"}.items():
         page.goto(server.address + path)
-        if name in ("chat", "transcript"):
+        if name == "chat":
             page.locator(".turn").first.wait_for()
         else:
             page.locator("main h1").wait_for()
