@@ -39,6 +39,7 @@ class ProjectNotesSource:
                 text=text,
                 origin=str(path),
                 reason="it lies in the folder that this session works in",
+                origins=("foreign",),  # a repository may be anybody's
             )
             for path, text in found
         ]

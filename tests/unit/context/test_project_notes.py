@@ -1,6 +1,10 @@
 """AGENTS.md and CLAUDE.md: which are read, and which are not."""
 
-from sojourn.context.project_notes import MAX_FILE_BYTES, read_project_notes
+from types import SimpleNamespace
+
+from sojourn.context.project_notes import MAX_FILE_BYTES, ProjectNotesSource, read_project_notes
+from sojourn.core.sessions import Principal, Session, SessionId
+from sojourn.ports.context import ContextRequest
 
 
 def read(folder, home):
@@ -35,3 +39,14 @@ def test_links_long_files_and_our_own_home(tmp_path):
     ((path, text),) = read(folder, home)
     assert (path, len(text) < MAX_FILE_BYTES + 50, text.endswith("left out]")) == ("work/CLAUDE.md", True, True)
     assert read(home / "workspace", home) == []
+
+
+async def test_notes_count_as_text_by_others_and_guests_get_none(tmp_path):
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "AGENTS.md").write_text("use tabs")
+    source = ProjectNotesSource(SimpleNamespace(settings=SimpleNamespace(home=tmp_path / "h", user_home=tmp_path)))
+    mine = Session(id=SessionId("s"), cwd=str(tmp_path / "work"))
+    guests = Session(id=SessionId("g"), cwd=str(tmp_path / "work"), principal=Principal("guest"))
+    (block,) = (await source.contribute(ContextRequest(session=mine, said="x"))).blocks
+    assert (block.text, block.origins) == ("use tabs", ("foreign",))
+    assert (await source.contribute(ContextRequest(session=guests, said="x"))).blocks == ()
