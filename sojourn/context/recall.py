@@ -18,6 +18,7 @@ from sojourn.text.token_count import estimate_tokens
 MAX_SESSIONS = 10
 _MIN_SHARE = 0.3  # of the best score that a message must have
 _EXCERPT_TOKENS, _EXCERPT_CHARS = 220, 800  # of one message; a longer one is cut to where the words stand
+_MIN_LINE_TOKENS = 12  # less room than this is not worth looking for
 _HEADING_TOKENS = 60  # title, origin and reason of a session
 
 
@@ -76,10 +77,14 @@ def choose_memories(said: str, hits: Sequence[SearchHit], budget: int) -> list[M
         return []
     query = RankedQuery(said, is_question=True)
     for hit in fitting:
+        if room < _MIN_LINE_TOKENS:
+            break
         is_new = hit.session not in sessions
+        if is_new and len(sessions) == MAX_SESSIONS:
+            continue
         memory = to_memory(query, hit)
         cost = estimate_tokens(_to_line(memory)) + 2 + is_new * _HEADING_TOKENS
-        if cost > room or (is_new and len(sessions) == MAX_SESSIONS):
+        if cost > room:
             continue
         chosen.append(memory)
         sessions.add(hit.session)

@@ -24,7 +24,7 @@ from sojourn.stores.sql.search import (
     to_conditions,
 )
 from sojourn.text.escape import unescape
-from sojourn.text.query import build_snippet, matches_text, parse_query
+from sojourn.text.query import Snippet, build_snippet, matches_text, parse_query
 from sojourn.text.rank import Candidate, RankedQuery
 
 _LIST_ROWS = 2000  # of one word
@@ -201,7 +201,7 @@ class _RankedSearch:
     def _to_hit(self, one: _Found) -> SearchHit:
         text = one.candidate.text
         if self._is_recall:
-            snippet = build_snippet((), text)
+            snippet = Snippet("")  # the whole text is given
         elif self._ranked.required:
             snippet = build_snippet(parse_query(self._query.text), text)
         else:
