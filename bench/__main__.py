@@ -25,6 +25,7 @@ ALL = (
     "skills",
     "memory",
     "handoff",
+    "gateway_idle",
     "scale",
     "sandbox",
 )
