@@ -33,18 +33,21 @@ from tests.servers.feishu import feishu_rig
 from tests.servers.homeassistant import HouseHarness
 from tests.servers.mail import MailHarness, dovecot
 from tests.servers.mattermost import MattermostHarness
+from tests.servers.msgraph_webhook import msgraph_rig
 from tests.servers.ngircd import IrcHarness, ngircd
 from tests.servers.ntfy import NtfyHarness
 from tests.servers.prosody import XmppHarness, prosody
 from tests.servers.qqbot import qqbot_rig
 from tests.servers.signal_daemon import signal_harness
 from tests.servers.slack import slack_rig
+from tests.servers.sms import sms_rig
 from tests.servers.synapse import World, synapse
 from tests.servers.telegram import telegram_rig
 from tests.servers.webhook import HookHarness
 from tests.servers.wecom import wecom_rig
 from tests.servers.weixin import weixin_rig
 from tests.servers.whatsapp import whatsapp_rig
+from tests.servers.whatsapp_bridge import BridgeHarness
 from tests.servers.yuanbao import yuanbao_rig
 
 SETTLE_SECONDS, IDLE_SECONDS, START_SECONDS = 20.0, 60.0, 120.0
@@ -65,6 +68,9 @@ RIGS: dict[str, Rig] = {
     "weixin": weixin_rig,
     "yuanbao": yuanbao_rig,
     "whatsapp": whatsapp_rig,
+    "whatsapp_bridge": BridgeHarness,
+    "sms": sms_rig,
+    "msgraph_webhook": msgraph_rig,
     "telegram": telegram_rig,
     "discord": discord_rig,
     "slack": slack_rig,

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from sojourn.platforms.wecom_app import plugin as wecom_app
     from sojourn.platforms.weixin import plugin as weixin
     from sojourn.platforms.whatsapp import plugin as whatsapp
+    from sojourn.platforms.whatsapp_bridge import plugin as whatsapp_bridge
     from sojourn.platforms.xmpp import plugin as xmpp
     from sojourn.platforms.yuanbao import plugin as yuanbao
     from sojourn.runtimes.acp import plugin as acp
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
         homeassistant,
         xmpp,
         signal_,
+        whatsapp_bridge,
         dingtalk,
         feishu,
         wecom,
@@ -201,6 +203,7 @@ BUILT_INS = (
     ),
     BuiltIn(name="wecom_app", plugin=Lazy("sojourn.platforms.wecom_app:plugin"), offers=("platforms",), extra="wecom"),
     BuiltIn(name="signal", plugin=Lazy("sojourn.platforms.signal:plugin"), offers=("platforms",), extra="signal"),
+    BuiltIn(name="whatsapp_bridge", plugin=Lazy("sojourn.platforms.whatsapp_bridge:plugin"), offers=("platforms",)),
     BuiltIn(name="dingtalk", plugin=Lazy("sojourn.platforms.dingtalk:plugin"), offers=("platforms",), extra="dingtalk"),
     BuiltIn(name="feishu", plugin=Lazy("sojourn.platforms.feishu:plugin"), offers=("platforms",), extra="feishu"),
     BuiltIn(name="wecom", plugin=Lazy("sojourn.platforms.wecom:plugin"), offers=("platforms",), extra="wecom"),
