@@ -144,7 +144,7 @@ def _show_step(step: SignInStep) -> str:
     if step.scan:
         click.echo(f"{render_code(step.scan)}\n{step.scan}")
     if step.has_question:
-        return str(click.prompt(step.text)).strip()
+        return str(click.prompt(step.text, hide_input=step.is_secret)).strip()
     click.echo(step.text)
     return ""
 

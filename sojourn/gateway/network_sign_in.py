@@ -151,6 +151,7 @@ def _to_json(id: str, step: SignInStep, profile: BotProfile | None = None) -> di
         "scan": step.scan,
         "picture": draw_code(step.scan) if step.scan else "",
         "has_question": step.has_question,
+        "is_secret": step.is_secret,
         "is_done": step.settings is not None,
         "profile": None if profile is None else {"name": profile.name, "address": profile.address},
     }

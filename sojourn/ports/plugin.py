@@ -32,8 +32,7 @@ Parts: TypeAlias = "Mapping[str, Part] | Sequence[NamedPart]"
 class Plugin:
     """A module declares what it offers in `plugin = Plugin(...)`.
 
-    A part is an object, or its dotted name `package.module:attribute`, which is imported when the part is used. Parts
-    are called with the application (`sojourn.ports.app`):
+    A part is an object, or a dotted name `package.module:attribute`, imported on use; called with `sojourn.ports.app`:
 
     runtimes, platforms: by their names, each `make(app)`; or a list of classes that have a `name`.
     tools: each a Tool, or `make(app) -> list[Tool]`. context: each `make(app) -> ContextSource`.
@@ -79,6 +78,7 @@ class SignInStep(NamedTuple):
     text: str
     scan: str = ""  # to be shown as a QR code
     has_question: bool = False  # the text asks for something, which is sent into the generator
+    is_secret: bool = False  # what is typed is not shown
     settings: Mapping[str, str] | None = None  # in the last step: what to keep
 
 

@@ -10,12 +10,13 @@ from urllib.parse import quote
 import pytest
 from nio import AsyncClient, MegolmEvent
 
-from sojourn.core.errors import PlatformDown, SendRefused
+from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
 from sojourn.core.places import Place
 from sojourn.core.settings import Secret
 from sojourn.platforms.matrix import MatrixSettings
 from sojourn.platforms.matrix.adapter import Matrix
 from sojourn.platforms.matrix.device_signatures import OwnIdentity, build_seeds, find_identity
+from sojourn.platforms.matrix.sign_in import sign_in
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_harness import PICTURE, PostedMessage
 from sojourn.testing.platform_steps import listening
@@ -267,6 +268,29 @@ async def sign(harness: EncryptedHarness, user: str, device: str, identity: OwnI
     signed = identity.sign_device(raw["device_keys"][user][device])
     answer = await harness.ask("POST", "/keys/signatures/upload", user, {user: {device: signed}})
     assert not answer["failures"]
+
+
+async def test_a_sign_in_makes_a_device_of_its_own_and_keeps_no_password(harness: EncryptedHarness, tmp_path):
+    finn, ann = await harness.register(f"finn{uuid.uuid4().hex[:6]}"), harness.people[0]
+    address = harness.clients[ann.id].homeserver
+    await harness.open_client(finn)  # somebody else's client of the account
+    wrong = sign_in({})
+    assert (await anext(wrong)).has_question
+    assert not (await wrong.asend(address)).is_secret
+    assert (await wrong.asend(finn)).is_secret
+    with pytest.raises(KeyRefused):
+        await wrong.asend("not p")
+    steps = sign_in({"homeserver": address, "user": finn})
+    await anext(steps)
+    kept = dict((await steps.asend("p")).settings or {})
+    await steps.aclose()
+    assert set(kept) == {"homeserver", "user", "access_token"}
+    token = Secret(kept["access_token"])
+    kit = AdapterKit(MatrixSettings(homeserver=kept["homeserver"], user=kept["user"], access_token=token), tmp_path)
+    ours = Matrix(kit)
+    await ours.send(at(await harness.make_room(ann.id, finn)), "from my own device")
+    await ours.close()
+    await kit.close()
 
 
 async def test_a_token_of_another_programs_device_is_said(harness: EncryptedHarness, adapter: Matrix, tmp_path):

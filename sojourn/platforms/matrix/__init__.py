@@ -20,7 +20,7 @@ class MatrixSettings:
     access_token: Annotated[
         Secret,
         Prompt(
-            "Access token", "In Element, signed in as that account: Settings, Help & About, Advanced, Access Token."
+            "Access token", "One of its own, asked for as docs/how-to/matrix.md says; not the one that Element shows."
         ),
     ]
     join: bool = True  # accept invitations; pairing decides who may talk
@@ -32,5 +32,6 @@ plugin = Plugin(
     name="matrix",
     summary="Talk in Matrix rooms and threads, on any homeserver.",
     platforms={"matrix": "sojourn.platforms.matrix.adapter:Matrix"},
+    sign_ins={"matrix": "sojourn.platforms.matrix.sign_in:sign_in"},
     settings=MatrixSettings,
 )

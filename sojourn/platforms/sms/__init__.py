@@ -16,7 +16,9 @@ TOKEN_VARIABLE = "SOJOURN_SMS_AUTH_TOKEN"
 class SmsSettings:
     """From [plugins.sms] and SOJOURN_SMS_…"""
 
-    account_sid: Annotated[str, Prompt("Account SID", "console.twilio.com, on the first page: Account Info. It begins with AC.")]
+    account_sid: Annotated[
+        str, Prompt("Account SID", "console.twilio.com, on the first page: Account Info. It begins with AC.")
+    ]
     auth_token: Annotated[Secret, Prompt("Auth token", "It stands below the Account SID: Show.")]
     public_url: Annotated[
         str, Prompt("Public address", "Where Twilio reaches Sojourn, for example https://bot.example.org/sms.")
