@@ -23,9 +23,6 @@ from sojourn.text.redaction import (
 )
 from sojourn.text.secret_syntax import ALONE
 
-# The longest match of any pattern: no more is ever held back. Reached by hostile text and broken private keys only.
-MAX_HELD_CHARS = 65_536
-NAME_CHARS = 512  # how far before a secret its match may begin
 HINT_CHARS = 32  # the longest hint, which may have begun
 _EDGE_CHARS = 16  # how far before its match a pattern may look
 _NAMELESS = tuple(one for one in OTHERS if not one.secret.pattern.has_name)

@@ -4,8 +4,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sojourn.text import partial_match
+from sojourn.text.partial_match import MAX_HELD_CHARS, NAME_CHARS, PartialPattern
 from sojourn.text.redaction import KEYS, OTHERS, redact
-from sojourn.text.stream_redaction import HINT_CHARS, MAX_HELD_CHARS, NAME_CHARS, StreamRedactor
+from sojourn.text.stream_redaction import HINT_CHARS, StreamRedactor
 from tests.unit.text.test_redaction import ALL, HOSTILE
 
 NAMED = [
@@ -95,3 +97,20 @@ def test_ordinary_words_do_not_wait():
         late.append(fed - shown)
     assert max(late) <= 40  # three words, behind the name of a secret only
     assert late.count(0) > len(late) * 0.5
+
+
+def test_this_python_has_the_parser_that_partial_matches_are_built_with():
+    assert partial_match._can_parse()
+
+
+@pytest.mark.parametrize("broken", [None, object()], ids=["none", "another"])
+def test_a_python_without_that_parser_holds_back_more_and_shows_no_secret(broken, monkeypatch):
+    monkeypatch.setattr(partial_match, "_parser", broken)
+    partial_match._can_parse.cache_clear()
+    for one in (*KEYS, *OTHERS):
+        monkeypatch.setitem(vars(one.secret.pattern), "partial", PartialPattern("x", 0))
+    try:
+        for text in [f"it is {secret} and more, it is {secret}" for secret in (*ALL, *NAMED)]:
+            assert "".join(feed(text, range(0, len(text), 5))) == redact(text)
+    finally:
+        partial_match._can_parse.cache_clear()
