@@ -34,6 +34,7 @@ from sojourn.stores.sql.store import SqlStore
 from sojourn.text.redaction import Redactor, redact
 
 T = TypeVar("T")
+_PROBE_SECONDS = 5.0  # between two writes of the health check
 _FEED_RETRY_SECONDS = 0.01  # first pause before changes that are not settled yet are read again
 _BACKUP_HINT = "Move it into a file with `sojourn store migrate --to PATH`, or use pg_dump and pg_restore."
 
@@ -56,6 +57,7 @@ class PostgresStore(SqlStore):
         self._threads = _make_threads()
         self._indexing: threading.Thread | None = None
         self._closing = threading.Event()
+        self._probed_at = float("-inf")  # when a health check has last written
         self._abandoned: set[asyncio.Future[Any]] = set()  # running writes whose caller was cancelled
 
     async def close(self) -> None:
@@ -205,6 +207,12 @@ class PostgresStore(SqlStore):
             return admin.health_from(error, "recovering" if is_away else "degraded", place, readable=False)
         if self._transactions.state and self._transactions.state.read_only:
             return admin.health_from(read_only_error(place), "read-only", place)
+        if time.monotonic() - self._probed_at > _PROBE_SECONDS:
+            try:
+                await asyncio.to_thread(partial(self._transactions.run, begin=WRITE, retry_seconds=0.0), _probe_write)
+            except SojournError as error:
+                return admin.health_from(error, "degraded", place)
+            self._probed_at = time.monotonic()
         return Health(state="healthy", store=place)
 
     def history(self) -> PostgresHistory:
@@ -215,6 +223,11 @@ class PostgresStore(SqlStore):
         """Returns the documents of a name, for scan results that all servers on this database share."""
         self._transactions.ensure_open()
         return self._documents.setdefault(name, PostgresDocuments(self.url, name))
+
+
+def _probe_write(db: Db) -> None:
+    """Writes a row as it is: a full disk and lost rights show only then."""
+    db.execute("UPDATE schema_migrations SET at = at WHERE number = 1")
 
 
 def _make_threads() -> ThreadPoolExecutor:

@@ -135,6 +135,24 @@ async def test_a_database_that_can_only_be_read_is_read(postgres_url):
     await store.close()
 
 
+async def test_a_database_that_can_be_read_but_takes_no_writes_is_unhealthy(postgres_url, monkeypatch):
+    monkeypatch.setattr("sojourn.stores.postgres.store._PROBE_SECONDS", 0.0)
+    store = PostgresStore(postgres_url)
+    assert (await store.health()).state == "healthy"
+    sql(
+        postgres_url,
+        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = 'disk_full'; END $$",
+        "CREATE TRIGGER fail BEFORE UPDATE ON schema_migrations FOR EACH ROW EXECUTE FUNCTION fail()",
+    )
+    health = await store.health()
+    assert (health.state, health.readable) == ("degraded", True)
+    assert health.code
+    sql(postgres_url, "DROP TRIGGER fail ON schema_migrations")
+    assert (await store.health()).state == "healthy"
+    await store.close()
+
+
 async def test_a_user_without_rights_is_told_which(postgres_url):
     (name,) = sql(postgres_url, "SELECT current_database()")[0]
     sql(postgres_url, f"CREATE ROLE u_{name} LOGIN")
