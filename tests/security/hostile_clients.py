@@ -8,6 +8,7 @@ import random
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -19,9 +20,10 @@ import httpx
 from tests.e2e.http_server import Serving
 
 HOSTILE_TEXTS = (
-    " " * 200_000,
+    " " * 200_000 + "x",
     "a@" * 100_000,
     "key=" * 50_000,
+    "password=" * 20_000,
     "-----BEGIN PRIVATE KEY-----" * 8_000,
     "run `" + "$(" * 50_000,
     "x each of y, and then " * 9_000,
@@ -34,7 +36,8 @@ class Watch:
 
     waits: list[float] = field(default_factory=list)  # seconds of each `/healthz`
     unhealthy: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)  # sessions that the server said it had stored
+    kept: dict[str, str] = field(default_factory=dict)  # what was said, and the session that the server stored it in
+    attacks: Counter[str] = field(default_factory=Counter)  # how often each attack was carried through
     errors: list[str] = field(default_factory=list)
     resident_kb: list[int] = field(default_factory=list)
     disk_bytes: list[int] = field(default_factory=list)
@@ -60,24 +63,26 @@ def make_hostile_history(user_home: Path) -> None:
         (folder / f"s{number}.jsonl").write_text(json.dumps(record) + "\n")
 
 
-def run_attack(server: Serving, watch: Watch, seconds: float, *, with_import: bool = True) -> None:
-    """Attacks from several threads until the time is up; the caller's thread asks `/healthz`."""
+def run_attack(server: Serving, watch: Watch, seconds: float, pages: str) -> None:
+    """Attacks from several threads until the time is up; the caller's thread asks `/healthz`. `pages`: where hostile
+    pages are, for a model that plays `hostile_tools.call_tools`."""
     until = time.monotonic() + seconds
     jobs: list[Callable[[], None]] = [
         lambda: _flood(server),
         lambda: _send_garbage(server),
         lambda: _say_hostile(server, watch),
         lambda: _use_normally(server, watch),
+        lambda: _use_tools(server, watch, f"fetch {pages}/{random.randrange(100)}"),
+        lambda: _use_tools(server, watch, f"run {random.randrange(100)}"),
         lambda: _follow(server),
+        lambda: _import_again(server),
     ]
-    if with_import:
-        jobs.append(lambda: _import_again(server))
     threads = [threading.Thread(target=_repeat, args=(job, until, watch), daemon=True) for job in jobs]
     for thread in threads:
         thread.start()
     _watch_health(server, watch, until)
     for thread in threads:
-        thread.join(timeout=20)
+        thread.join(timeout=30)
 
 
 def _repeat(job: Callable[[], None], until: float, watch: Watch) -> None:
@@ -111,27 +116,54 @@ def _send_garbage(server: Serving) -> None:
     time.sleep(0.02)
 
 
+def find_kept(server: Serving, watch: Watch) -> set[str]:
+    """What was said in normal use and is still there, word for word."""
+    found = set()
+    for said, session in watch.kept.items():
+        answer = server.get(f"/api/sessions/{session}/messages")
+        if answer.status_code == 200 and any(one["content"] == said for one in answer.json()["messages"]):
+            found.add(said)
+    return found
+
+
 def _client(server: Serving) -> httpx.Client:
     headers = {"Authorization": f"Bearer {server.token}"}
-    return httpx.Client(base_url=server.address, headers=headers, timeout=15, trust_env=False)
+    return httpx.Client(base_url=server.address, headers=headers, timeout=60, trust_env=False)
+
+
+def _say(client: httpx.Client, **body: str) -> tuple[str, bool]:
+    """Says something in a new session; returns the session, and whether the turn was carried through."""
+    with client.stream("POST", "/api/chat/stream", json=body) as answer:
+        text = answer.read().decode()
+        assert answer.status_code == 200, f"{answer.status_code} {text[:200]}"
+        return answer.headers["Sojourn-Session"], "event: done" in text
 
 
 def _say_hostile(server: Serving, watch: Watch) -> None:
+    """A hostile message is kept like any other, so its sender deletes it again: what is left over would show."""
     with _client(server) as client:
-        body = {"message": random.choice(HOSTILE_TEXTS), "runtime": "echo"}
-        answer = client.post("/api/chat/stream", json=body)
-        if answer.status_code not in (200, 400, 413, 422):
-            watch.errors.append(f"a hostile message: {answer.status_code} {answer.text[:200]}")
+        session, _ = _say(client, message=random.choice(HOSTILE_TEXTS), runtime="echo")
+        client.delete(f"/api/sessions/{session}").raise_for_status()
+    watch.attacks["message"] += 1
+    time.sleep(0.2)
+
+
+def _use_tools(server: Serving, watch: Watch, wanted: str) -> None:
+    with _client(server) as client:
+        session, is_done = _say(client, message=wanted, runtime="native")
+        client.delete(f"/api/sessions/{session}").raise_for_status()
+    watch.attacks[wanted.split()[0]] += is_done
     time.sleep(0.2)
 
 
 def _use_normally(server: Serving, watch: Watch) -> None:
+    said = f"Note {random.randbytes(8).hex()}: the meeting is at ten."
     with _client(server) as client:
-        made = client.post("/api/sessions", json={})
-        if made.status_code == 201:
-            watch.kept.append(made.json()["id"])
-        client.get("/api/sessions")
-        client.get("/api/search", params={"q": "word"})
+        session, is_done = _say(client, message=said, runtime="echo")
+        if is_done:
+            watch.kept[said] = session
+        client.get("/api/sessions", params={"limit": 20})
+        client.get("/api/search", params={"q": "meeting"})
     time.sleep(0.1)
 
 
