@@ -11,7 +11,7 @@ from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import SessionId, clean_title
 from sojourn.ports.runtime import CanComplete
 from sojourn.ports.store import SessionStore
-from sojourn.text.redaction import redact
+from sojourn.text.redaction import INLINE_CHARS, redact
 
 _MAX_WORDS, _MAX_CHARS = 8, 60
 _TIMEOUT_SECONDS = 30.0
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 def title_from_request(text: str) -> str:
     """Makes a title of the first words of a request; redacted before it is cut, because half a secret is not found."""
-    line = next((line for line in redact(text).splitlines() if line.strip()), "")
+    line = next((line for line in redact(text.lstrip()[:INLINE_CHARS]).splitlines() if line.strip()), "")
     words, title = line.strip(" #>*-`\t").split(), ""
     for word in words[:_MAX_WORDS]:
         if len(f"{title} {word}") > _MAX_CHARS:

@@ -68,7 +68,7 @@ class TurnWriter:
         if self.closed:
             raise LeaseLost("The turn is over.", hint="What was kept before that is safe.")
         for item in items:
-            self.enqueue(item)
+            self.enqueue(item, await self._shown_text.feed_long(item))
         if (
             any(isinstance(item, Message) for item in items)
             or len(self._waiting.items) > _MAX_QUEUED
@@ -76,11 +76,11 @@ class TurnWriter:
         ):
             await self.flush()
 
-    def enqueue(self, item: Yielded) -> bool:
+    def enqueue(self, item: Yielded, shown: list[Yielded] | None = None) -> bool:
         """Queues an item. False if the queue is full: the caller may drop what is not a message."""
         if self.closed:
             return False
-        self._waiting.items += self._shown_text.feed(item)
+        self._waiting.items += self._shown_text.feed(item) if shown is None else shown
         if self._waiting.items and self._writing is None:
             self._writing = asyncio.create_task(self._write())
         return len(self._waiting.items) <= _MAX_QUEUED

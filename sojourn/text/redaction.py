@@ -17,6 +17,9 @@ from sojourn.text.secret_shape import has_digit, is_code, is_mixed, is_random, i
 from sojourn.text.secret_syntax import SecretPattern
 
 Redactor = Callable[[str], str]
+# Longer texts are redacted in a thread. Made to be slow, a text of this length takes about 20 ms; a thread is
+# interrupted between two matches, and each of them is short.
+INLINE_CHARS = 4_096
 
 
 class Redacted(str):
@@ -170,8 +173,18 @@ def redact(text: str) -> str:
     """Replaces every secret of a text with its kind."""
     if isinstance(text, Redacted):
         return text
+    return _redact_long(text) if len(text) > INLINE_CHARS else _redact(text)
+
+
+def _redact(text: str) -> str:
     found = find_secrets(text)
     return black_out(text, remove_overlaps(found), 0, len(text)) if found else text
+
+
+@lru_cache(maxsize=2)
+def _redact_long(text: str) -> str:
+    """What was redacted in a thread is needed again at once, in the record of its turn."""
+    return _redact(text)
 
 
 def _is_ordinary(secret: SecretPattern, hit: re.Match[str], value: str) -> bool:

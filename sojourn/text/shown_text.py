@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from sojourn.core.events import Chunk, Progress, Yielded
 from sojourn.core.messages import Message
-from sojourn.text.redaction import Redacted
+from sojourn.text.redaction import INLINE_CHARS, Redacted
 from sojourn.text.stream_redaction import StreamRedactor
 
 
@@ -26,6 +28,11 @@ class ShownText:
         if isinstance(item, Message) and item.role == "assistant":
             return [*self.end(), item]
         return [item]
+
+    async def feed_long(self, item: Yielded) -> list[Yielded]:
+        """The same; a long piece is redacted in a thread."""
+        is_long = len(getattr(item, "text", "")) > INLINE_CHARS
+        return await asyncio.to_thread(self.feed, item) if is_long else self.feed(item)
 
     def end(self) -> list[Yielded]:
         """What was held back."""

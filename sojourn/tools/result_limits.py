@@ -18,9 +18,8 @@ from sojourn.core.sessions import SessionId
 from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import ToolResult, Workspace
 from sojourn.text.ansi import strip_control
-from sojourn.text.redaction import redact
+from sojourn.text.redaction import INLINE_CHARS, redact
 
-INLINE_CHARS = 100_000  # characters that are cleaned without a thread
 MAX_KEPT_RESULTS = 40  # whole results kept per session
 _COLOURS = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Callable
@@ -13,11 +14,14 @@ import pytest
 from sojourn.context.steps import parse_steps
 from sojourn.core.errors import SojournError
 from sojourn.text.query import parse_query
-from sojourn.text.redaction import redact
+from sojourn.text.redaction import INLINE_CHARS, redact
 from sojourn.text.shell import MAX_SCRIPT_BYTES, parse_script
+from sojourn.text.stream_redaction import StreamRedactor
 from sojourn.tools.danger.rules import find_dangers
 from sojourn.tools.html_text import html_to_text
 from tests.security.growth import find_patterns, find_slow_text
+from tests.unit.text.test_redaction import HOSTILE as REDACTED
+from tests.unit.text.test_redaction import PEM
 
 # Read elsewhere: histories in a process with limits, our own files, and results of tools that were cut to a length.
 NOT_HERE = frozenset(
@@ -95,3 +99,28 @@ def test_a_small_hostile_text_is_read_quickly(name: str, kind: str) -> None:
     with suppress(SojournError):
         FUNCTIONS[name](HOSTILE[kind])
     assert time.thread_time() - began < MAX_CPU_SECONDS
+
+
+@pytest.mark.parametrize("unit", [*REDACTED, PEM], ids=range(len(REDACTED) + 1))
+def test_what_is_redacted_in_the_loop_holds_it_for_a_moment(unit: str) -> None:
+    text = unit * (INLINE_CHARS // len(unit))
+    redact(text)  # compiles
+
+    def measure(work: Callable[[], object]) -> float:
+        began = time.thread_time()
+        work()
+        return time.thread_time() - began
+
+    assert min(measure(lambda: redact(text)) for _ in range(3)) < 0.050
+    assert min(measure(lambda: StreamRedactor().feed(text)) for _ in range(3)) < 0.050
+
+
+async def test_a_long_text_that_is_redacted_in_a_thread_lets_the_loop_go_on() -> None:
+    redact("password=a1b2c3d4")
+    waits, work = [], asyncio.create_task(asyncio.to_thread(redact, "password=" * 30_000))
+    while not work.done():
+        began = time.monotonic()
+        await asyncio.sleep(0.001)
+        waits.append(time.monotonic() - began)
+    assert len(waits) > 5
+    assert sorted(waits)[len(waits) // 2] < 0.050

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sojourn.core.errors import BadInput
@@ -21,12 +22,14 @@ from sojourn.stores.sql.rows import (
     count_tool_calls,
     message_row,
     preview_of,
+    redact_message,
     title_terms,
     to_stored_text,
 )
 from sojourn.stores.sql.sessions import insert_session, is_forgotten, tombstone_hash
 from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.text.escape import escape, unescape
+from sojourn.text.redaction import Redacted, Redactor
 
 _INSERT_IMPORT = insert_statement("imports", TABLES_BY_NAME["imports"].columns)
 _UPDATE = (
@@ -56,6 +59,21 @@ def list_forgotten(db: Db, source: str, home: str, native_ids: Sequence[str]) ->
         for native in native_ids
         if tombstone_hash("import", *key, escape(native)) in hashes or tombstone_hash("session", native) in hashes
     }
+
+
+def redact_batch(batch: Sequence[tuple[str, Transcript]], redact: Redactor) -> list[tuple[str, Transcript]]:
+    """Redacts messages and foreign records before the writer is entered."""
+    return [
+        (
+            fingerprint,
+            replace(
+                transcript,
+                messages=[redact_message(message, redact) for message in transcript.messages],
+                records=[(kind, Redacted(redact(data))) for kind, data in transcript.records],
+            ),
+        )
+        for fingerprint, transcript in batch
+    ]
 
 
 def ingest_batch(

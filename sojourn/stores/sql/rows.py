@@ -6,6 +6,7 @@ Messages have functions of their own, which are fast. `encode_fields` and `decod
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from operator import attrgetter
@@ -18,7 +19,7 @@ from sojourn.core.sessions import DETAIL_FIELDS, Principal, Session, SessionId
 from sojourn.text.codec import field_names
 from sojourn.text.escape import escape, unescape
 from sojourn.text.query import Clause, matches_terms, matches_text
-from sojourn.text.redaction import Redacted, Redactor
+from sojourn.text.redaction import INLINE_CHARS, Redacted, Redactor
 from sojourn.text.tokenizer import clip_indexed_text, extract_derived_terms, extract_terms, tool_term
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ _COLUMN_OF = {
     "by": "requested_by",
 }
 _MAX_TOOL_NAMES, _MAX_NAME_CHARS = 500, 200  # names of a session, characters of a name
+_MARK = f"long-text-{secrets.token_hex(16)}-"
 _JSON_FIELDS = ("value", "payload", "details", "health")
 _FLAG_FIELDS = ("possible_duplicate",)
 _REDACTED_FIELDS = ("note", "error")  # the other texts are names, which are compared character by character
@@ -178,7 +180,7 @@ def preview_of(messages: Iterable[Message], redact: Redactor) -> str:
     for message in messages:
         if message.role != "user" or not message.content:
             continue
-        if words := preview_line(replace(message, content=redact(message.content))):
+        if words := preview_line(replace(message, content=redact(message.content[:INLINE_CHARS]))):
             return escape(words)
     return ""
 
@@ -248,13 +250,27 @@ def count_tool_calls(message: Message) -> int:
 
 def encode_json(value: Json, redact: Redactor) -> str:
     """Encodes a JSON document for a text column. Raises BadInput if the value is not JSON."""
+    aside: list[str] = []
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(_set_aside(value, aside), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise BadInput(
             f"The value is not JSON: {error}.", hint="Use texts, numbers, lists and dictionaries."
         ) from error
-    return escape(redact(text))
+    text = redact(text)
+    for number, long_text in enumerate(aside):
+        text = text.replace(f'"{_MARK}{number}"', json.dumps(redact(long_text), ensure_ascii=False))
+    return escape(text)
+
+
+def _set_aside(value: Json, aside: list[str]) -> Json:
+    """Puts marks in the place of long texts: they are redacted one by one, most of them for the second time."""
+    if isinstance(value, str) and len(value) > INLINE_CHARS:
+        aside.append(value)
+        return f"{_MARK}{len(aside) - 1}"
+    if isinstance(value, dict):
+        return {name: _set_aside(one, aside) for name, one in value.items()}
+    return [_set_aside(one, aside) for one in value] if isinstance(value, list) else value
 
 
 def decode_json(text: str) -> Json:

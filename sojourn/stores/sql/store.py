@@ -13,9 +13,11 @@ from sojourn.core.errors import NotFound
 from sojourn.core.events import Yielded
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.messages import Message
-from sojourn.core.sessions import Change, Control, Lease, Recorded, SessionId, TurnId
+from sojourn.core.sessions import Change, Control, Lease, Principal, Recorded, SessionId, TurnId
 from sojourn.ports.gateway_store import AccountKey, Incoming, Outgoing, Topic
+from sojourn.ports.importer import Transcript
 from sojourn.ports.store import Log, Transaction
+from sojourn.ports.store_admin import Ingested
 from sojourn.stores.sql import admin, inbox, leases, log, outbox, questions, records, removal, sessions
 from sojourn.stores.sql import bindings as binding_rows
 from sojourn.stores.sql import gateways as gateway_rows
@@ -24,19 +26,18 @@ from sojourn.stores.sql.branches import branch_session
 from sojourn.stores.sql.db import Db, fetch_number
 from sojourn.stores.sql.facets import count_facets
 from sojourn.stores.sql.handoff_guard import get_handoff
-from sojourn.stores.sql.ingest import ingest_batch, list_fingerprints, list_forgotten
+from sojourn.stores.sql.ingest import ingest_batch, list_fingerprints, list_forgotten, redact_batch
 from sojourn.stores.sql.row_claims import ClaimFilter, ClaimTable, Item
 from sojourn.stores.sql.rows import redact_message
 from sojourn.stores.sql.session_changes import change_session, set_title
 from sojourn.stores.sql.tables import TABLES
 from sojourn.stores.sql.transaction import SqlTransaction
 from sojourn.stores.sql.wakeups import ALL_SESSIONS, Subscribers, Wakeup
-from sojourn.text.redaction import Redactor
+from sojourn.text.redaction import INLINE_CHARS, Redactor
 
 T = TypeVar("T")
 P = ParamSpec("P")
 _PAGE_ITEMS = 500  # log items in one read
-_INLINE_CHARS = 65_536  # longer messages are redacted in a thread
 _GATEWAY_TOPICS: tuple[Topic, ...] = ("inbox", "outbox", "bindings", "gateways")
 
 
@@ -186,7 +187,6 @@ class SqlStore(ABC):
     # imports and administration
     list_fingerprints = read_method(list_fingerprints)
     list_forgotten = read_method(list_forgotten)
-    ingest = write_method(ingest_batch)
     export_rows = read_method(admin.export_rows)
     import_rows = write_method(admin.import_rows)
     is_empty = read_method(admin.is_empty)
@@ -205,10 +205,16 @@ class SqlStore(ABC):
     async def snapshot(self, work: Callable[[Transaction], T]) -> T:
         return await self._read(lambda db: work(SqlTransaction(db)))
 
+    async def ingest(
+        self, source: str, home: str, batch: Sequence[tuple[str, Transcript]], *, principal: Principal
+    ) -> list[Ingested]:
+        redacted = await asyncio.to_thread(redact_batch, batch, self.redactor)
+        return await self._write(lambda db: ingest_batch(db, source, home, redacted, principal=principal))
+
     async def redact(self, items: Sequence[Yielded]) -> list[Yielded]:
         """Redacts messages before the writer is entered, long ones in a thread: nobody waits for that."""
         size = sum(len(item.content or "") for item in items if isinstance(item, Message))
-        return await asyncio.to_thread(self._redact_now, items) if size > _INLINE_CHARS else self._redact_now(items)
+        return await asyncio.to_thread(self._redact_now, items) if size > INLINE_CHARS else self._redact_now(items)
 
     def _redact_now(self, items: Sequence[Yielded]) -> list[Yielded]:
         return [redact_message(item, self.redactor) if isinstance(item, Message) else item for item in items]
