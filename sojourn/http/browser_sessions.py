@@ -22,6 +22,7 @@ from sojourn.ports.store import Record, RecordStore
 KIND = "browser_session"
 PAGE_KEY_HEADER = b"sojourn-page-key"
 SESSION_SECONDS = 30 * 86_400
+_CLOCK_SECONDS = 86_400.0  # how far back a clock may be set without ending every session
 _SEEN_SECONDS = 300.0  # how exact "last seen" is
 _ID_CHARS = 12
 _PAGE_ROWS = 1000
@@ -78,6 +79,8 @@ class BrowserSessions:
             return None
         record = await self._records().get_record(KIND, _hash(cookie.value, page_key, host))
         if record is None or not self._is_alive(record):
+            if record is not None:  # so that it stays over when the clock goes back
+                await self._delete_expired()
             return None
         session, now = _to_session(record), self._clock()
         if abs(now - session.last_seen) > _SEEN_SECONDS:
@@ -117,7 +120,8 @@ class BrowserSessions:
 
     def _is_alive(self, record: Record) -> bool:
         value = _to_dict(record)
-        return bool(value["until"] > self._clock() and value["mark"] == self._mark())
+        is_in_time = 0 < value["until"] - self._clock() <= SESSION_SECONDS + _CLOCK_SECONDS
+        return is_in_time and bool(value["mark"] == self._mark())
 
     async def _list_records(self, prefix: str = "") -> list[Record]:
         found: list[Record] = []
@@ -130,7 +134,8 @@ class BrowserSessions:
     async def _delete_expired(self) -> None:
         for one in await self._list_records():
             if _to_dict(one)["until"] <= self._clock():
-                await self._records().delete_record(KIND, one.key)
+                with suppress(SojournError):  # the store is read-only
+                    await self._records().delete_record(KIND, one.key)
 
 
 def _to_dict(record: Record) -> dict[str, Any]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from sojourn.runtimes.hermes.api import HermesApi
+from sojourn.runtimes.hermes.approvals import HermesApprovals
 from sojourn.testing.store_secrets import KEY
+from sojourn.testing.turn_runner import FakeWorkspace, make_turn_input
 from sojourn.text.exact import hash_text
 from tests.security.agent_server import open_agent
 
@@ -39,6 +44,8 @@ def test_an_acp_agent_hid_what_it_asks_for_and_could_be_allowed_for_ever(home: P
         assert said == f"You said {heard}."
         assert agent.tables_with(KEY) == []
         assert agent.client.get("/api/approvals").json() == {"approvals": []}
+        assert agent.rows("SELECT 1 FROM messages WHERE session_id = ? AND role = 'tool'", session) == []
+        assert agent.model.asked == []
 
 
 def test_an_acp_agent_waited_for_an_answer_that_nobody_can_give(home: Path) -> None:
@@ -47,3 +54,28 @@ def test_an_acp_agent_waited_for_an_answer_that_nobody_can_give(home: Path) -> N
         body = {"model": "acp", "messages": [{"role": "user", "content": "PERMIT"}]}
         answer = agent.client.post("/v1/chat/completions", json=body, timeout=25)
         assert answer.json()["choices"][0]["message"]["content"] == "You said no."
+
+
+class HermesAnswers:
+    """What a Hermes is told about its questions."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    async def approve(self, run: str, choice: str) -> None:
+        self.told.append(choice)
+
+
+@pytest.mark.parametrize("choice", ["always", "session", "once", "deny"])
+async def test_a_hermes_that_offers_always_is_never_told_always(choice: str) -> None:
+    room, hermes = FakeWorkspace(answer=choice), HermesAnswers()
+    asked = HermesApprovals(cast(HermesApi, hermes), "run", make_turn_input("Tidy up.", room=room), seconds=5)
+    offered = ["once", "session", "always", "deny"]
+    asked.on_request({"event": "approval.request", "command": "rm -rf /", "choices": offered})
+    async with asyncio.timeout(5):
+        while not hermes.told:
+            await asyncio.sleep(0.01)
+    await asked.close()
+    [question] = room.questions
+    assert (question.scope, question.choices) == ("outside", ("once", "deny"))
+    assert hermes.told == ["once" if choice == "once" else "deny"]

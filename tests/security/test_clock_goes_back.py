@@ -1,4 +1,4 @@
-"""A clock that goes back extends nothing and revives nothing: leases, pairing codes, running commands."""
+"""A clock that goes back extends nothing and revives nothing: leases, pairing codes, browsers, commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from sojourn.core.errors import LeaseLost, NotFound
 from sojourn.core.messages import user
 from sojourn.core.places import Sender
 from sojourn.gateway.pairing import CODE_TTL_SECONDS, Identities
+from sojourn.http.browser_sessions import SESSION_SECONDS, BrowserSessions
+from sojourn.http.host_names import Host
 from tests.integration.tools.rig import call, open_kit, room_in
+
+HOST = Host("sojourn.localhost", 8790)
 
 
 class Clock:
@@ -62,3 +66,37 @@ async def test_a_command_does_not_get_more_time(clock, tmp_path):
         told = await call(kit, room, "terminal", command="sleep 100")
         assert "stopped after" in told.text
         assert time.monotonic() - started < 50
+
+
+async def test_a_browser_session_that_was_over_does_not_come_back(clock):
+    async with open_kit() as kit:
+        browsers = BrowserSessions(lambda: kit.store, lambda: "mark", clock)
+        signed_in = await browsers.sign_in(HOST, browser="Firefox", address="127.0.0.1")
+        halves = (signed_in.cookie.partition(";")[0], signed_in.page_key, HOST)
+        assert await browsers.find(*halves)
+        clock.shift = SESSION_SECONDS + 60.0
+        assert await browsers.find(*halves) is None
+        clock.shift = 0.0
+        assert await browsers.find(*halves) is None
+        assert await browsers.list_sessions() == []
+
+
+async def test_a_browser_session_does_not_get_more_time(clock):
+    async with open_kit() as kit:
+        browsers = BrowserSessions(lambda: kit.store, lambda: "mark", clock)
+        signed_in = await browsers.sign_in(HOST, browser="Firefox", address="127.0.0.1")
+        halves = (signed_in.cookie.partition(";")[0], signed_in.page_key, HOST)
+        clock.shift = -3600.0  # set right by an hour
+        assert await browsers.find(*halves)
+        clock.shift = -365 * 86_400.0
+        assert await browsers.find(*halves) is None
+
+
+async def test_a_browser_that_was_signed_out_stays_out(clock):
+    async with open_kit() as kit:
+        browsers = BrowserSessions(lambda: kit.store, lambda: "mark", clock)
+        signed_in = await browsers.sign_in(HOST, browser="Firefox", address="127.0.0.1")
+        halves = (signed_in.cookie.partition(";")[0], signed_in.page_key, HOST)
+        await browsers.sign_out_all()
+        clock.shift = -86_400.0
+        assert await browsers.find(*halves) is None

@@ -28,6 +28,7 @@ def attack(tmp_path: Path, seconds: float) -> Watch:
             run_attack(server, watch, seconds, pages)
             found = find_kept(server, watch)
             log_bytes = len(server.log())
+    print(describe(watch, len(set(watch.kept) - found)))
     assert not watch.errors, watch.errors[:3]
     assert not watch.unhealthy, watch.unhealthy[:3]
     assert all(watch.attacks[one] for one in ("message", "fetch", "run")), watch.attacks
@@ -37,13 +38,14 @@ def attack(tmp_path: Path, seconds: float) -> Watch:
     return watch
 
 
-def describe(watch: Watch) -> str:
+def describe(watch: Watch, lost: int = 0) -> str:
     return (
         f"/healthz asked {len(watch.waits)} times: median {watch.quantile(0.5) * 1000:.0f} ms, "
         f"p99 {watch.quantile(0.99) * 1000:.0f} ms, most {max(watch.waits) * 1000:.0f} ms; "
         f"memory {watch.resident_kb[len(watch.resident_kb) // 4] >> 10} to {watch.resident_kb[-1] >> 10} MB; "
         f"disk {watch.disk_bytes[len(watch.disk_bytes) // 4] >> 20} to {watch.disk_bytes[-1] >> 20} MB; "
-        f"{len(watch.kept)} messages kept, 0 lost; attacks: {dict(watch.attacks)}"
+        f"{len(watch.kept)} messages kept, {lost} lost; "
+        f"{len(watch.unhealthy)} times unhealthy; attacks: {dict(watch.attacks)}"
     )
 
 
@@ -56,7 +58,6 @@ def test_healthz_answers_while_the_server_is_attacked(tmp_path: Path) -> None:
 @pytest.mark.soak
 def test_an_attack_for_ten_minutes_loses_nothing_and_keeps_answering(tmp_path: Path) -> None:
     watch = attack(tmp_path, SOAK_SECONDS)
-    print(describe(watch))
     quarter = len(watch.resident_kb) // 4
     assert watch.resident_kb[-1] < watch.resident_kb[quarter] * 1.2 + 30_000, describe(watch)
     assert max(watch.disk_bytes[-50:]) < max(watch.disk_bytes[: 2 * quarter]) * 1.2 + 20_000_000, describe(watch)
