@@ -231,10 +231,17 @@ def add_tool_names(known: str, messages: Iterable[Message]) -> str:
     """Returns the names of the tools that a session calls, separated by commas, with those of more messages added."""
     names = dict.fromkeys(known.split(",") if known else ())
     for message in messages:
-        for name in (*(call.name for call in tool_calls_of(message)), message.tool_name or ""):
-            if name and len(names) < _MAX_TOOL_NAMES:
+        for name in list_tool_names(message):
+            if len(names) < _MAX_TOOL_NAMES:
                 names[escape(name[:_MAX_NAME_CHARS].replace(",", " "))] = None
     return ",".join(names)
+
+
+def list_tool_names(message: Message) -> list[str]:
+    """Returns the names of the tools that a message calls or answers for."""
+    if not message.tool_calls and not message.tool_name:
+        return []
+    return [name for name in (*(call.name for call in tool_calls_of(message)), message.tool_name) if name]
 
 
 def count_tool_calls(message: Message) -> int:

@@ -21,7 +21,7 @@ from sojourn.core.sessions import Lease, Recorded, TurnId
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.log import EVENT_COLUMNS, LOG_COLUMNS, append, encode_event_row, encode_message_row
 from sojourn.stores.sql.migrations import check_not_newer
-from sojourn.stores.sql.rows import count_tool_calls
+from sojourn.stores.sql.rows import count_tool_calls, list_tool_names
 from sojourn.stores.sqlite.db import RECORD_CHANGE, SqliteDb
 
 _MAX_ROWS = 1000  # rows in one bulk insert
@@ -113,12 +113,13 @@ MESSAGES = BulkInsert(
 
 
 def bulk_insert_for(items: Sequence[Yielded]) -> BulkInsert | None:
-    """Returns the bulk insert that takes all of these items; None if their types differ, or if tools are called, whose
-    names belong into the row of the session."""
+    """Returns the bulk insert that takes all of these items; None if their types differ."""
     bulk = CHUNKS if isinstance(items[0], Chunk) else MESSAGES
-    if any(isinstance(item, Message) and (item.tool_calls or item.tool_name) for item in items):
-        return None
     return bulk if all(isinstance(item, bulk.item_type) for item in items) else None
+
+
+def _tool_names(items: Sequence[Yielded]) -> set[str]:
+    return {name for item in items if isinstance(item, Message) for name in list_tool_names(item)}
 
 
 class GroupCommit:
@@ -127,6 +128,7 @@ class GroupCommit:
     def __init__(self, path: Path, connection: sqlite3.Connection, newest: int) -> None:
         self._path, self._connection, self._newest = path, connection, newest
         self._last_seq: dict[str, int] = {}  # of each session that this process has appended to
+        self._tools: dict[str, set[str]] = {}  # names of tools that the row of such a session has already
         for bulk in (CHUNKS, MESSAGES):
             bulk.create(connection, newest)
 
@@ -138,8 +140,11 @@ class GroupCommit:
             results = self._run_transaction(db, works)
         if len(self._last_seq) > _MAX_CACHED_SESSIONS:
             self._last_seq.clear()
+            self._tools.clear()
         for session, items in db.log_items.items():
             self._last_seq[session] = items[-1].seq
+            if names := _tool_names([one.item for one in items]):
+                self._tools.setdefault(session, set()).update(names)
         return results
 
     def _run_transaction(self, db: SqliteDb, works: Sequence[Work]) -> list[Any]:
@@ -161,10 +166,12 @@ class GroupCommit:
         return results
 
     def _bulk_insert_of(self, work: Work) -> BulkInsert | None:
-        """Returns the bulk insert of an append to a session whose last seq is cached."""
-        if isinstance(work, Append) and work.items and work.lease.session in self._last_seq:
-            return bulk_insert_for(work.items)
-        return None
+        """Returns the bulk insert of an append to a session whose last seq is cached. A tool that is called for the
+        first time also changes the row of the session, which a bulk insert does not."""
+        if not isinstance(work, Append) or not work.items or work.lease.session not in self._last_seq:
+            return None
+        is_known = _tool_names(work.items) <= self._tools.get(work.lease.session, set())
+        return bulk_insert_for(work.items) if is_known else None
 
     def _bulk_insert(self, db: SqliteDb, bulk: BulkInsert, works: Sequence[Work]) -> list[list[Recorded]] | None:
         """Returns None, with nothing stored, if a lease is lost, a cached seq is wrong or there are too many rows."""

@@ -167,17 +167,19 @@ async def test_a_message_takes_one_statement_and_counts_as_it_would_alone(store)
         user("ü \\ \" ' \0 \udc80 𝄞"),
         assistant("I look.", [ToolCall(id="c1", name="terminal", arguments="{}")] * 2),
     ]
+    for lease in held:  # the first call of a tool also changes the row of the session
+        await store.append(lease, [assistant(None, [ToolCall(id="c0", name="terminal", arguments="{}")])])
     asked = statements(store)
     kept = await store.append(held[0], said, turn="t_1")
     assert {one.split(" VALUES")[0] for one in asked if not one.startswith("--")} == {"INSERT INTO bulk_messages"}
     store._writer._group_commit._last_seq.clear()  # without a cached seq there is no bulk insert
     alone = await store.append(held[1], said, turn="t_1")
     assert [replace(one.item, timestamp=0.0) for one in kept] == [replace(one.item, timestamp=0.0) for one in alone]
-    assert [(one.seq, one.turn) for one in kept] == [(one.seq, one.turn) for one in alone] == [(3, "t_1"), (4, "t_1")]
-    assert [one async for one in store.read(held[0].session, after=2)] == kept
+    assert [(one.seq, one.turn) for one in kept] == [(one.seq, one.turn) for one in alone] == [(4, "t_1"), (5, "t_1")]
+    assert [one async for one in store.read(held[0].session, after=3)] == kept
     first, second = [await store.get(lease.session) for lease in held]
-    assert (first.message_count, first.tool_call_count, first.last_seq, first.preview) == (3, 2, 4, "how it began")
-    assert (second.message_count, second.tool_call_count, second.last_seq, second.preview) == (3, 2, 4, "how it began")
+    assert (first.message_count, first.tool_call_count, first.last_seq, first.preview) == (4, 3, 5, "how it began")
+    assert (second.message_count, second.tool_call_count, second.last_seq, second.preview) == (4, 3, 5, "how it began")
     assert first.last_active == kept[-1].at
 
 
