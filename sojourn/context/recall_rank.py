@@ -18,6 +18,7 @@ MAX_RANKED = 200  # messages
 _NO_SESSION = SessionId("")
 _ROLES = ("user", "assistant")
 _SIMILARITY_WEIGHT = 0.3
+_MAX_COMPARED = 100  # messages whose meaning is compared with the request
 _PERIOD_WEIGHT = 0.15
 _AFTER_SECONDS = 14 * 86_400.0  # what happened in a period is told in it or soon after
 
@@ -46,10 +47,10 @@ async def rank_memories(
             hits = await app.store.search(query)
     except BadInput:  # no word in it
         return []
-    near = await asyncio.to_thread(_compare, app, said, [hit.text for hit in hits], wait)
+    near = await asyncio.to_thread(_compare, app, said, [hit.text for hit in hits[:_MAX_COMPARED]], wait)
     scored = [
         replace(hit, score=round(hit.score + _SIMILARITY_WEIGHT * value + _period_bonus(hit, period), 4))
-        for hit, value in zip(hits, near, strict=True)
+        for hit, value in zip(hits, [*near, *[0.0] * (len(hits) - len(near))], strict=True)
     ]
     return sorted(scored, key=lambda hit: -hit.score)[:limit]
 
