@@ -26,6 +26,7 @@ from sojourn.app import App
 from sojourn.core.settings import Secret
 from sojourn.gateway.network_setup import list_networks
 from tests.servers import adapter_context
+from tests.servers.bluebubbles import bluebubbles_rig
 from tests.servers.dingtalk import dingtalk_rig
 from tests.servers.discord import discord_rig
 from tests.servers.encrypted_synapse import EncryptedHarness
@@ -42,6 +43,7 @@ from tests.servers.signal_daemon import signal_harness
 from tests.servers.slack import slack_rig
 from tests.servers.sms import sms_rig
 from tests.servers.synapse import World, synapse
+from tests.servers.teams import teams_rig
 from tests.servers.telegram import telegram_rig
 from tests.servers.webhook import HookHarness
 from tests.servers.wecom import wecom_rig
@@ -50,7 +52,7 @@ from tests.servers.whatsapp import whatsapp_rig
 from tests.servers.whatsapp_bridge import BridgeHarness
 from tests.servers.yuanbao import yuanbao_rig
 
-SETTLE_SECONDS, IDLE_SECONDS, START_SECONDS = 20.0, 60.0, 120.0
+SETTLE_SECONDS, IDLE_SECONDS, START_SECONDS = 10.0, 30.0, 60.0
 WITH_SDK = ("telegram", "discord", "slack", "matrix", "email", "xmpp")  # their vendors' or a general client library
 WITHOUT_RIG = ("local", "api_server")  # which are inside Sojourn
 
@@ -70,6 +72,8 @@ RIGS: dict[str, Rig] = {
     "whatsapp": whatsapp_rig,
     "whatsapp_bridge": BridgeHarness,
     "sms": sms_rig,
+    "bluebubbles": bluebubbles_rig,
+    "teams": teams_rig,
     "msgraph_webhook": msgraph_rig,
     "telegram": telegram_rig,
     "discord": discord_rig,
@@ -119,14 +123,13 @@ def to_table(settings: Any) -> dict[str, Any]:
     """Settings as `[plugins.<name>]` has them."""
     table = {one.name: getattr(settings, one.name) for one in fields(settings)}
     plain = {key: value.reveal() if isinstance(value, Secret) else value for key, value in table.items()}
-    return {key: list(one) if isinstance(one, tuple) else one for key, one in plain.items() if one is not None}
+    simple = {key: str(one) if isinstance(one, Path) else one for key, one in plain.items() if one is not None}
+    return {key: list(one) if isinstance(one, tuple) else one for key, one in simple.items()}
 
 
 def read_memory(pid: int) -> float:
-    """The resident memory of a process and its children, in MB."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    resident = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-    return resident + sum(read_memory(int(one)) for one in children)
+    """The resident memory of a process, without bridges that it started, in MB."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def read_cpu_seconds(pid: int) -> float:
