@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { startTransition, useCallback, useEffect, useRef, useState } from "react";
 import { isAbortError } from "@/api/http";
 import type { Session } from "@/api/types";
 import type { AnswerApproval } from "@/chat/ApprovalRequest";
@@ -7,6 +7,7 @@ import { applyEvents, type ChatView, EMPTY_VIEW, findRunningTurn, rebuildView, t
 import { conversationApi, type TurnRequest } from "@/chat/conversationApi";
 
 const WINDOW = 160; // log entries read at a time
+const OLDER_WINDOW = 60; // the same, on the way up
 const BEFORE_ANCHOR = 40; // entries above a message that a link leads to
 const BATCH_MS = 40; // events that arrive within this time are rendered together
 
@@ -150,8 +151,10 @@ export function useConversation(id: string, anchor: number): Conversation {
     readBefore(current.id, first, signal)
       .then(({ events, from }) => {
         current.events = [...events, ...current.events];
-        setView((before) => rebuildView(before, current.events));
-        setHasOlder(from > 0);
+        startTransition(() => {
+          setView((before) => rebuildView(before, current.events)); // in pieces, so that scrolling stays smooth
+          setHasOlder(from > 0);
+        });
       })
       .catch((problem: unknown) => {
         if (!isAbortError(problem)) setError(problem);
@@ -243,7 +246,7 @@ async function findStart(session: Session, anchor: number, signal: AbortSignal):
 
 /** Log entries below a number: at least some, unless it is the beginning. */
 async function readBefore(id: string, before: number, signal: AbortSignal) {
-  for (let size = WINDOW; ; size *= 4) {
+  for (let size = OLDER_WINDOW; ; size *= 4) {
     const from = Math.max(0, before - 1 - size);
     const events = await conversationApi.readLog(id, from, before - 1, signal);
     if (events.length || from === 0) return { events, from };
