@@ -1,6 +1,5 @@
 """One workspace: the list beside the chat, and nothing of a session hidden, however long it is."""
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -14,14 +13,6 @@ from tests.e2e.http_server import Serving
 LONG_CHAT_QUESTIONS = 2700
 AGENT_RUN_CALLS = 2200
 RARE_CALL = 2100
-
-
-def wait_until(is_true):
-    """The index is filled behind the writers."""
-    end = time.monotonic() + 60
-    while not is_true():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 def build_summarised():
@@ -57,7 +48,6 @@ def library(tmp_path_factory):
         )
     }
     with Serving(home, HOME=str(folder), SOJOURN_RUNTIME="echo", SOJOURN_MODEL_DETECT="no") as server:
-        wait_until(lambda: server.client.get("/api/stats").json()["not_indexed"] == 0)
         yield server, sessions
 
 
