@@ -15,6 +15,14 @@ export interface ActiveTurns {
   turns: Array<ActiveTurn>;
 }
 
+/** An answer and what it stands on; `found` is false if the history has none. */
+export interface AnswerSchema {
+  found: boolean;
+  text: string;
+  quotes: Array<QuoteSchema>;
+  written_by: string;
+}
+
 /** What a person chose when a turn asked (`progress`, stage `approval`). */
 export interface ApprovalBody {
   question: string;
@@ -386,6 +394,11 @@ export interface Proof {
   proof: string;
 }
 
+/** A question to everything that was said. */
+export interface QuestionBody {
+  question: string;
+}
+
 /** A question that waits, with exactly the text that will run. It is gone once the question is settled. */
 export interface QuestionText {
   question: string;
@@ -405,6 +418,17 @@ export interface QueuedDetail {
   seconds?: number;
   queued?: string;
   by?: string;
+}
+
+/** A part of a message, word for word. */
+export interface QuoteSchema {
+  session: string;
+  seq: number;
+  role: string;
+  title: string;
+  day: string;
+  score: number;
+  text: string;
 }
 
 /** What was taken away. */
