@@ -15,7 +15,6 @@ from sojourn.core.sessions import Principal, Session, SessionId
 from sojourn.http import schemas
 from sojourn.http.dependencies import (
     CURSOR_PATTERN,
-    MAX_INTEGER,
     SURFACE_PATTERN,
     CallerDep,
     ContextDep,
@@ -39,7 +38,7 @@ router = APIRouter(prefix="/api/sessions", tags=["sessions"])
 _RETRIES = 5
 ARCHIVED = {"yes": True, "no": False, "any": None}
 Name = Annotated[str, Field(min_length=1, max_length=200)]
-Folder = Annotated[str, Field(min_length=1, max_length=4096)]
+Folder = Annotated[str, Field(min_length=1, max_length=1024)]
 
 
 class SessionListParams(schemas.StrictSchema):
@@ -49,7 +48,7 @@ class SessionListParams(schemas.StrictSchema):
     source: list[Name] = Field(default=[], max_length=50)
     tag: list[Name] = Field(default=[], max_length=50, description="All of them must be there.")
     program: list[Name] = Field(default=[], max_length=50, description="Whose history it was imported from; `sojourn`.")
-    project: list[Folder] = Field(default=[], max_length=50, description="Its folder.")
+    project: list[Folder] = Field(default=[], max_length=10, description="Its folder.")
     model: list[Name] = Field(default=[], max_length=50)
     tool: list[Name] = Field(default=[], max_length=50, description="Tools it called.")
     trashed: bool = Field(default=False, description="Those in the trash instead.")
@@ -126,7 +125,7 @@ class SessionChanges(schemas.StrictSchema):
 class BranchPoint(schemas.StrictSchema):
     """Where a branch begins."""
 
-    at: int = Field(ge=0, le=MAX_INTEGER, description="The `seq` of its last message; 0 begins with nothing.")
+    at: Revision = Field(description="The `seq` of its last message; 0 begins with nothing.")
 
 
 class ForgetOptions(schemas.StrictSchema):

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, Session
@@ -53,7 +53,8 @@ async def _read_rows(
 
 
 class PagePosition(schemas.StrictSchema):
-    """Which page of a transcript: forwards from the start, or from one of these places. Pages are always in order."""
+    """Which page of a transcript: forwards from the start, or from one of these places; of several, the first of
+    `around`, `before`, `newest` and `after` counts. Pages are always in order."""
 
     include: str | None = Field(default=None, pattern=_KINDS, description="Also `undone`, `summarised` rows, or both.")
     after: int = Field(default=0, ge=0, le=MAX_INTEGER, description="The `next` of the page before: goes forwards.")
@@ -65,12 +66,6 @@ class PagePosition(schemas.StrictSchema):
         default=None, ge=0, le=MAX_INTEGER, description="The page with this message (its `seq`) in the middle."
     )
     limit: int = Field(default=100, ge=1, le=1000)
-
-    @model_validator(mode="after")
-    def _name_one_place(self) -> PagePosition:
-        if sum((self.after > 0, self.before is not None, self.newest, self.around is not None)) > 1:
-            raise ValueError("give one of after, before, newest and around")
-        return self
 
 
 @router.get("/messages", summary="Read the transcript")

@@ -212,7 +212,7 @@ async def list_turns(session: ExactSession, store: StoreDep) -> ActiveTurns:
     )
 
 
-@router.delete("/turns/{turn}", status_code=204, summary="Take a request back that waits")
+@router.delete("/turns/queued/{turn}", status_code=204, summary="Take a request back that waits")
 async def take_back(session: ExactSession, turn: TurnName, store: StoreDep) -> None:
     """It leaves no trace. 409 if it runs already: stop it then."""
     for record in await store.list_records(TURN_KIND, session=session.id):

@@ -8,13 +8,13 @@ from sojourn.core.errors import Conflict
 from sojourn.core.sessions import TurnId
 from sojourn.ports.service import Turn
 from sojourn.ports.store import Record, Transaction
-from sojourn.service.turn_record import TurnRecord
+from sojourn.service.turn_record import TurnRecord, list_active_turns
 
 _KIND = "idempotency"
 
 
 def find_turn(store: Transaction, record: TurnRecord) -> Turn | None:
-    """Finds the turn that this key has started. Conflict if the key belongs to a different request."""
+    """Finds the turn that this key has started, unless it was taken back. Conflict if the request was different."""
     known = store.get_record(_KIND, _key(record)) if record.said.key else None
     if known is None:
         return None
@@ -22,7 +22,9 @@ def find_turn(store: Transaction, record: TurnRecord) -> Turn | None:
         raise Conflict(
             f'The key "{record.said.key}" was used for another request.', hint="Give each request a key of its own."
         )
-    return Turn(id=TurnId(known.value["turn"]), session=record.session, after=known.value["after"])
+    turn = Turn(id=TurnId(known.value["turn"]), session=record.session, after=known.value["after"])
+    is_active = any(one.id == turn.id for one in list_active_turns(store, turn.session))
+    return turn if is_active or any(one.turn == turn.id for one in store.read(turn.session, after=turn.after)) else None
 
 
 def claim_key(store: Transaction, record: TurnRecord) -> None:

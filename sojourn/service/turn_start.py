@@ -77,8 +77,7 @@ def find_ahead(active: Sequence[TurnRecord], mine: TurnRecord | None) -> TurnRec
 
 
 def queue_turn(store: Transaction, start: TurnStart) -> TurnRecord | Turn:
-    """Stores a request that waits for its session, and tells the running turn. Returns the turn its key has started,
-    if there is one."""
+    """Stores a request that waits for its session, and tells the running turn; or finds the turn of its key."""
     record = start.record
     if earlier := find_turn(store, record):
         return earlier if earlier.id != record.id else replace(record, after=earlier.after)

@@ -12,13 +12,16 @@ from sojourn.lazy import Lazy, load_dotted
 ROOT = Path(__file__).parents[2] / "sojourn"
 DOTTED = re.compile(r"sojourn(\.\w+)+:\w+")
 TABLES = ("__main__.py", "launch.py", "cli/command_table.py", "plugins.py", "built_in_plugins.py")
-# Heavy modules that a package loads on use: SDKs, the shell grammar, the HTML converter, pathspec, libraries of extras.
+# Heavy modules that a package loads on use: SDKs, the shell grammar, the HTML converter, pathspec, cron, extras.
 EXTRAS = {
     "sojourn.context.embedding_server",
     "sojourn.context.word_vectors",
     "sojourn.http.server",
     "sojourn.runtimes.native.model_client",
     "sojourn.runtimes.native.model_test",
+    "sojourn.schedules.recurrence",
+    "sojourn.schedules.schedule_book",
+    "sojourn.schedules.schedule_json",
     "sojourn.tools.mcp.server_setup",
     "sojourn.runtimes.native.native_turn",
     "sojourn.runtimes.native.provider_anthropic",

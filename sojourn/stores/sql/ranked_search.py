@@ -144,6 +144,7 @@ class _RankedSearch:
         """Reads the rows that are searched without the index: those that wait for it, or all of one session."""
         if self._query.session:
             found = self._fetch("m.session_id = ?", [self._query.session], f" ORDER BY m.seq DESC LIMIT {_LIST_ROWS}")
+            self._is_capped = len(found) >= _LIST_ROWS
         elif self._index.indexed_to is not None:
             sql = f"{_SELECT} WHERE s.id = m.session_id AND m.id > ?"
             found = [_to_found(row) for row in self._db.fetch_all(sql, [self._index.indexed_to])]

@@ -266,9 +266,9 @@ async def test_a_request_that_waits_is_shown_and_can_be_taken_back(client, scrip
     turns = (await client.get(f"/api/sessions/{session}/turns")).json()["turns"]
     assert [(one["state"], one["message"]) for one in turns] == [("running", "first"), ("queued", "later")]
     assert [one["running"] for one in (await client.get("/api/sessions")).json()["sessions"]] == [True]
-    assert (await client.delete(f"/api/sessions/{session}/turns/{turns[0]['turn_id']}")).status_code == 409
-    assert (await client.delete(f"/api/sessions/{session}/turns/{waits['turn_id']}")).status_code == 204
-    assert (await client.delete(f"/api/sessions/{session}/turns/{waits['turn_id']}")).status_code == 409
+    assert (await client.delete(f"/api/sessions/{session}/turns/queued/{turns[0]['turn_id']}")).status_code == 409
+    assert (await client.delete(f"/api/sessions/{session}/turns/queued/{waits['turn_id']}")).status_code == 204
+    assert (await client.delete(f"/api/sessions/{session}/turns/queued/{waits['turn_id']}")).status_code == 409
     scripted.gate("go").open()
     async with asyncio.timeout(10):
         while (await client.get(f"/api/sessions/{session}/turns")).json()["turns"]:

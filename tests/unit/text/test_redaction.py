@@ -288,6 +288,11 @@ def shape(value):
     return str if isinstance(value, str) else value
 
 
+def keep_all_values(pairs):
+    """Two keys that were secrets may be the same text now."""
+    return dict(enumerate(value for _, value in pairs))
+
+
 @given(documents, st.booleans(), st.integers(1, 3))
 def test_json_stays_json_of_the_same_shape(document, ascii, deep):
     text, packed = document, None
@@ -295,7 +300,7 @@ def test_json_stays_json_of_the_same_shape(document, ascii, deep):
         packed = text = json.dumps(text, ensure_ascii=ascii)
     done = redact(packed)
     for _ in range(deep):
-        done = json.loads(done)
+        done = json.loads(done, object_pairs_hook=keep_all_values)
     assert shape(done) == shape(document)
 
 

@@ -9,7 +9,7 @@ import { Log } from "@/chat/Log";
 import { useMessages } from "@/chat/messages";
 import { QueuedMessages, useQueued } from "@/chat/QueuedMessages";
 import { useChatCommands } from "@/chat/useChatCommands";
-import { useConversation } from "@/chat/useConversation";
+import { useChatView } from "@/chat/useChatView";
 import { useTurnActions } from "@/chat/useTurnActions";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { navigate } from "@/router";
@@ -25,7 +25,7 @@ interface Props {
 /** One conversation: to read, to search and to continue. */
 export function Conversation({ id, anchor, words, openList }: Props) {
   const { t } = useMessages();
-  const chat = useConversation(id, anchor);
+  const chat = useChatView(id, anchor);
   const [isFinding, setIsFinding] = useState(Boolean(words));
   const [failure, setFailure] = useState<unknown>(null);
   const queue = useQueued(id, chat.running?.key ?? null);

@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { HandoffDialog } from "@/chat/HandoffDialog";
 import { useMessages } from "@/chat/messages";
-import type { Conversation } from "@/chat/useConversation";
+import type { Conversation } from "@/chat/useChatView";
 import { Icon } from "@/components/Icon";
 import { setPageTitle } from "@/components/usePageTitle";
 import { formatDateTime, formatNumber } from "@/i18n";

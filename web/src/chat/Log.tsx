@@ -3,7 +3,7 @@ import { type ChatView, findAnchor, isSummarised, type TurnView } from "@/chat/c
 import { highlightWords } from "@/chat/highlightWords";
 import { useMessages } from "@/chat/messages";
 import { TurnCard } from "@/chat/TurnCard";
-import type { Conversation } from "@/chat/useConversation";
+import type { Conversation } from "@/chat/useChatView";
 import type { TurnActions } from "@/chat/useTurnActions";
 import { Icon } from "@/components/Icon";
 import css from "./Log.module.css";

@@ -138,7 +138,7 @@ export const conversationApi = {
   listTurns: async (session: string, signal?: AbortSignal) =>
     (await getJson<{ turns: OpenTurn[] }>(`${getSessionUrl(session)}/turns`, signal)).turns,
   takeBack: (session: string, turn: string) =>
-    sendJson<void>("DELETE", `${getSessionUrl(session)}/turns/${encodeURIComponent(turn)}`),
+    sendJson<void>("DELETE", `${getSessionUrl(session)}/turns/queued/${encodeURIComponent(turn)}`),
   stopTurn: (session: string) => sendJson<{ stopped: boolean }>("POST", `${getSessionUrl(session)}/turns/running/stop`),
   answerApproval: (session: string, question: string, choice: string, covers?: Covers) =>
     sendJson<void>("POST", `${getSessionUrl(session)}/turns/running/approval`, {

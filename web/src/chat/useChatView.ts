@@ -41,7 +41,7 @@ interface Log {
 }
 
 /** A session's view model, kept current by its event stream, whichever surface drives it. `anchor` is a message to begin at. */
-export function useConversation(id: string, anchor: number): Conversation {
+export function useChatView(id: string, anchor: number): Conversation {
   const [session, setSession] = useState<Session | null>(null);
   const [view, setView] = useState<ChatView>(EMPTY_VIEW);
   const [loading, setLoading] = useState(Boolean(id));
