@@ -37,7 +37,7 @@ class SearchParams(schemas.StrictSchema):
     role: list[Name] = Field(default=[], max_length=20, description="user, assistant, tool, system …")
     source: list[Name] = Field(default=[], max_length=50)
     program: list[Name] = Field(default=[], max_length=50, description="Whose history it was imported from; `sojourn`.")
-    project: list[Folder] = Field(default=[], max_length=10, description="Only in sessions of these folders.")
+    project: list[Folder] = Field(default=[], max_length=5, description="Only in sessions of these folders.")
     model: list[Name] = Field(default=[], max_length=50, description="Only in sessions with these models.")
     tag: list[Name] = Field(default=[], max_length=50, description="Only in sessions that have all of them.")
     archived: Literal["yes", "no", "any"] = Field(default="any", description="Whether the session is archived.")

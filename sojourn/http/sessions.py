@@ -38,7 +38,7 @@ router = APIRouter(prefix="/api/sessions", tags=["sessions"])
 _RETRIES = 5
 ARCHIVED = {"yes": True, "no": False, "any": None}
 Name = Annotated[str, Field(min_length=1, max_length=200)]
-Folder = Annotated[str, Field(min_length=1, max_length=1024)]
+Folder = Annotated[str, Field(min_length=1, max_length=512)]
 
 
 class SessionListParams(schemas.StrictSchema):
@@ -48,7 +48,7 @@ class SessionListParams(schemas.StrictSchema):
     source: list[Name] = Field(default=[], max_length=50)
     tag: list[Name] = Field(default=[], max_length=50, description="All of them must be there.")
     program: list[Name] = Field(default=[], max_length=50, description="Whose history it was imported from; `sojourn`.")
-    project: list[Folder] = Field(default=[], max_length=10, description="Its folder.")
+    project: list[Folder] = Field(default=[], max_length=5, description="Its folder.")
     model: list[Name] = Field(default=[], max_length=50)
     tool: list[Name] = Field(default=[], max_length=50, description="Tools it called.")
     trashed: bool = Field(default=False, description="Those in the trash instead.")
