@@ -12,7 +12,7 @@ NOT_FOUND = "That is not in your history."
 SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _REFERENCE = re.compile(r"\[(\d{1,2}(?:\s*,\s*\d{1,2})*)\]")
 _LATE_REFERENCE = re.compile(r"([.!?。！？])\s*((?:\[[\d, ]+\]\s*)+)")
-_QUOTATION = re.compile(r"[\"“]([^\"”]{4,})[\"”]")
+_QUOTATION = re.compile(r"[\"“]([^\"“”]{4,})[\"”]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

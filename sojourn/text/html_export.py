@@ -29,7 +29,7 @@ _POLICY = (
     f"default-src 'none'; style-src 'sha256-{base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()}'"
 )
 _SPEAKERS = {"user": "You", "assistant": "Agent", "system": "System"}
-_FENCE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)(?:^\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"`{3,}|~{3,}")
 _INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -75,11 +75,21 @@ def _render(piece: TranscriptPiece) -> str:
 
 def _render_text(text: str) -> str:
     """Code blocks as such; everything else as it was written."""
-    parts, at = list[str](), 0
-    for block in _FENCE.finditer(text):
-        parts += [_paragraph(text[at : block.start()]), f"<pre><code>{_clean(block[2].rstrip())}</code></pre>\n"]
-        at = block.end()
-    return "".join([*parts, _paragraph(text[at:])])
+    parts, lines, fence = list[str](), list[str](), ""
+    for line in text.splitlines(keepends=True):
+        mark = _FENCE.match(line)
+        is_end = bool(fence) and line.startswith(fence) and not line.strip().strip("`~")
+        if is_end or (mark and not fence):
+            parts.append(_render_lines(lines, is_code=bool(fence)))
+            lines, fence = [], mark[0] if mark and not fence else ""
+        else:
+            lines.append(line)
+    return "".join([*parts, _render_lines(lines, is_code=bool(fence))])
+
+
+def _render_lines(lines: Sequence[str], *, is_code: bool) -> str:
+    text = "".join(lines)
+    return f"<pre><code>{_clean(text.rstrip())}</code></pre>\n" if is_code else _paragraph(text)
 
 
 def _paragraph(text: str) -> str:

@@ -14,7 +14,9 @@ import pytest
 from sojourn.core.sessions import OWNER
 from sojourn.lasting_approvals import ApprovalList
 from sojourn.ports.service import Caller
+from sojourn.stores.postgres.migrate import load_migrations as load_postgres_migrations
 from sojourn.stores.postgres.store import PostgresStore
+from sojourn.stores.sqlite.migrate import load_migrations as load_sqlite_migrations
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.model_script import Call, Say
 from sojourn.testing.model_server import ModelServer
@@ -97,14 +99,10 @@ def test_the_terminal_hid_part_of_the_command_that_was_approved(
 
 
 async def test_approvals_from_before_the_upgrade_still_held(home: Path) -> None:
-    store = SqliteStore(home / "state.db")
+    store = SqliteStore(home / "state.db", migrations=[one for one in load_sqlite_migrations() if one[0] < 6])
     await store.last_change()
     await store.close()
     with closing(sqlite3.connect(home / "state.db")) as db, db:
-        db.execute("DROP TABLE questions")
-        db.execute("ALTER TABLE blob_uses DROP COLUMN media_type")
-        db.execute("DELETE FROM schema_migrations WHERE number >= 6")
-        db.execute("PRAGMA user_version = 5")
         rows = [(key, value) for key, value in OLD]
         db.executemany(
             "INSERT INTO records(kind, key, value, created_at, updated_at) VALUES ('approval', ?, ?, 1, 1)", rows
@@ -119,13 +117,10 @@ async def test_approvals_from_before_the_upgrade_still_held(home: Path) -> None:
 
 
 async def test_approvals_from_before_the_upgrade_still_held_in_postgres(postgres_url: str) -> None:
-    store = PostgresStore(postgres_url)
+    store = PostgresStore(postgres_url, migrations=[one for one in load_postgres_migrations() if one[0] < 6])
     await store.last_change()
     await store.close()
     with psycopg.connect(postgres_url, autocommit=True) as db:
-        db.execute("DROP TABLE questions")
-        db.execute("ALTER TABLE blob_uses DROP COLUMN media_type")
-        db.execute("DELETE FROM schema_migrations WHERE number >= 6")
         for key, value in OLD:
             db.execute(
                 "INSERT INTO records(kind, key, value, created_at, updated_at) VALUES ('approval', %s, %s, 1, 1)",

@@ -22,7 +22,7 @@ from sojourn.platforms.whatsapp_bridge.bridge import Bridge
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.platform import BotProfile, File, Inbound, PlatformInfo, Sent
 
-_CHAT = re.compile(r"\d+@(s\.whatsapp\.net|lid)|[\d-]+@g\.us")
+_CHAT = re.compile(r"\A(?:\d{1,40}@(?:s\.whatsapp\.net|lid)|[\d-]{1,60}@g\.us)\Z")
 _OURS = "me"  # in place of the sender, in the ids of our own messages
 
 
