@@ -138,17 +138,17 @@ async def test_an_import_is_cancelled_and_goes_on_later(kit, client, tmp_path, m
     stages = set()
     async with asyncio.timeout(30):
         while not (state := (await client.get("/import")).json())["done"]:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.002)
         stages.add(state["stage"])
         assert (await client.delete("/import")).status_code == 200
         while (state := (await client.get("/import")).json())["running"]:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.002)
         assert (state["cancelled"], state["error"], stages) == (True, "", {"importing sessions"})
         some = await kit.store.count(Listing(archived=None))
         assert 0 < some < state["of"]
         await client.post("/import", json=body)
         while (state := (await client.get("/import")).json())["running"]:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.002)
     assert (state["cancelled"], state["seconds_left"]) == (False, None)
     assert await kit.store.count(Listing(archived=None)) > some
     assert (await client.delete("/import")).json()["cancelled"] is False  # nothing runs
