@@ -157,34 +157,6 @@ async def test_a_message_of_one_person_is_not_read_as_anothers(harness: Encrypte
         assert (await ear.hear()).text == "sojourn, is that you?"
 
 
-async def test_a_key_that_comes_late_is_waited_for_across_a_restart(harness: EncryptedHarness, adapter: Matrix):
-    room, ann = harness.chats["dm"], harness.people[0].id
-    client = harness.clients[ann]
-    async with listening(harness, adapter):
-        pass
-    await sync(client)
-    await client.joined_members(room)
-    client.olm.create_outbound_group_session(room)
-    missing = client.get_missing_sessions(room)
-    if missing:
-        await client.keys_claim(missing)
-    _, keys = client.olm.share_group_session(room, [harness.us], ignore_unverified_devices=True)
-    client.olm.outbound_group_sessions[room].shared = True
-    kind, secret = client.encrypt(room, "m.room.message", {"msgtype": "m.text", "body": "better late"})
-    await post_raw(harness, room, secret, ann, kind)
-    async with listening(harness, adapter) as ear:
-        await harness.write(at(harness.chats["group"]), "in the meantime", harness.people[1])
-        assert (await ear.hear()).text == "in the meantime"
-        await ear.hears_nothing()
-    await adapter.close()
-    again = harness.connect()
-    async with listening(harness, again) as ear:
-        await harness.ask("PUT", f"/sendToDevice/m.room.encrypted/{uuid.uuid4().hex}", ann, keys)
-        assert (await ear.hear()).text == "better late"
-    await again.close()
-    client.invalidate_outbound_session(room)
-
-
 async def test_garbage_from_anybody_does_not_stop_the_line(harness: EncryptedHarness, adapter: Matrix):
     """The SDK by itself ends its sync with an exception, again and again, for some of these."""
     eve = await harness.register(f"eve{uuid.uuid4().hex[:6]}")
