@@ -13,6 +13,7 @@ from sojourn.gateway.payloads import InboundPayload, SessionKeys
 from sojourn.ports.gateway_store import Binding, Bindings
 from sojourn.ports.service import Caller, Service
 from sojourn.text.codec import encode_value
+from sojourn.text.redaction import mark_identifiers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,4 +103,4 @@ class ConversationBindings:
 
 
 def encode_place(place: Place) -> dict[str, object]:
-    return {"place": encode_value(place)}
+    return {"place": mark_identifiers(encode_value(place))}

@@ -13,6 +13,7 @@ from sojourn.core.settings import Settings
 from sojourn.ports.gateway_store import Incoming, Outgoing, OutgoingDraft
 from sojourn.ports.platform import Button, Inbound
 from sojourn.text.codec import decode_value, encode_value
+from sojourn.text.redaction import mark_identifiers
 
 _SOJOURN = Sender(id="sojourn", name="Sojourn", is_bot=True)
 
@@ -83,9 +84,8 @@ def payload_from_inbound(inbound: Inbound) -> InboundPayload:
 
 def encode_payload(payload: InboundPayload | OutboundPayload) -> Json:
     """Leaves out what is empty. `False` stays: what does not mention us must not come back as something that does."""
-    return {
-        name: value for name, value in encode_value(payload).items() if value is False or value not in ("", 0, None, [])
-    }
+    fields = encode_value(payload).items()
+    return mark_identifiers({name: one for name, one in fields if one is False or one not in ("", 0, None, [])})
 
 
 def decode_inbound(item: Incoming) -> InboundPayload:

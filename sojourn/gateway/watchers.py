@@ -15,6 +15,7 @@ from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.payloads import ReplyTarget
 from sojourn.ports.store import Record, RecordStore
 from sojourn.text.codec import decode_value, encode_value
+from sojourn.text.redaction import mark_identifiers
 
 _KIND = "gateway_watch"
 _POLL_SECONDS = 1.0
@@ -26,7 +27,7 @@ async def start_watch(
     store: RecordStore, key: str, session: SessionId, to: ReplyTarget, principal: Principal, after: int
 ) -> None:
     """Stores that a conversation watches a session from the sequence number `after` on."""
-    value = encode_value(to) | {"after": after}
+    value = mark_identifiers(encode_value(to)) | {"after": after}
     await store.put_record(Record(kind=_KIND, key=key, value=value, principal=principal, session=session))
 
 

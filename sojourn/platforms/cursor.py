@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sojourn.ports.store import Record, RecordStore
+from sojourn.text.redaction import mark_identifiers
 
 KIND = "platform_position"
 _MAX_RECENT_IDS = 200  # ids and chats
@@ -50,7 +51,7 @@ class CursorStore:
         return dict(record.value) if record is not None and isinstance(record.value, dict) else {}
 
     async def save(self, value: Mapping[str, Any]) -> None:
-        await self._store.put_record(Record(kind=KIND, key=self._key, value=dict(value)))
+        await self._store.put_record(Record(kind=KIND, key=self._key, value=mark_identifiers(dict(value))))
 
     # for networks that number their messages by time
     async def load_cursor(self) -> ReceivedCursor | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sojourn.core.places import Place, build_session_key
 from sojourn.ports.store import Record, RecordStore
+from sojourn.text.redaction import Identifier
 
 KIND = "platform_ticket"
 
@@ -65,7 +66,7 @@ class ReplyTickets:
 
     async def _put(self, place: Place, ticket: ReplyTicket) -> None:
         value = {
-            "value": ticket.value,
+            "value": Identifier(ticket.value),
             "expires_at": ticket.expires_at,
             "used": ticket.used,
             "max_uses": ticket.max_uses,

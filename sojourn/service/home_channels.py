@@ -14,6 +14,7 @@ from sojourn.ports.platform import PlatformAdapter
 from sojourn.ports.store import Record, RecordStore
 from sojourn.setting_formats import parse_pairs
 from sojourn.text.codec import decode_value, encode_value
+from sojourn.text.redaction import mark_identifiers
 
 _KIND = "gateway_home"
 
@@ -36,7 +37,7 @@ class HomeChannels:
         return dict(parse_pairs(self._settings["gateway.home"], "gateway.home"))
 
     async def set(self, place: Place, principal: Principal, by: Sender) -> None:
-        value = {"place": encode_value(place), "by": by.id, "name": by.name}
+        value = mark_identifiers({"place": encode_value(place), "by": by.id, "name": by.name})
         key = _key(principal, place.platform)
         await self._store.put_record(Record(kind=_KIND, key=key, value=value, principal=principal))
 
@@ -66,8 +67,7 @@ def place_from(details: Mapping[str, Json]) -> Place | None:
 
 
 def _no_home_channel(platform: str) -> BadInput:
-    hint = f"Write /sethome in the chat there, or name one: {platform}:CHAT."
-    return BadInput(f"{platform} has no home channel.", hint=hint)
+    return BadInput(f"{platform} has no home channel.", hint=f"Write /sethome there, or name one: {platform}:CHAT.")
 
 
 def _key(principal: Principal, platform: str) -> str:

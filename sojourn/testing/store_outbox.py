@@ -12,6 +12,7 @@ from sojourn.ports.gateway_store import Outgoing, OutgoingDraft
 from sojourn.ports.store import Store
 from sojourn.testing.store_secrets import KEY, find_traces
 from sojourn.testing.store_steps import NOBODY, ODD, begin, dump
+from sojourn.text.redaction import mark_identifiers
 
 EXPIRED_SECONDS = -1.0
 HOME = "telegram:dm:1"
@@ -81,6 +82,12 @@ class OutboxContract:
         done = await store.finish_outgoing(item, message_id=ODD, error=f"{KEY} {ODD}")
         assert (item.owner, done.message_id, done.error) == (ODD, ODD, f"[redacted:api-key] {ODD}")
         assert await find_traces(store, "Ab1Ab1") == []
+
+    async def test_an_address_that_looks_like_a_key_is_kept(self, store: Store) -> None:
+        address = {"chat": f"!{KEY}", f"${KEY}": [KEY]}
+        payload = {"place": mark_identifiers(address), "text": KEY}
+        [kept] = await store.put_outgoing([make_draft("k1", payload=payload)])
+        assert kept.payload == {"place": address, "text": "[redacted:api-key]"}
 
     # the way out
     async def test_the_way_of_a_message(self, store: Store, again: Store) -> None:

@@ -8,10 +8,11 @@ what any of them finds is replaced. So whether a piece of text is a secret depen
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from sojourn.core.messages import Json
 from sojourn.text.secret_patterns import KEY_PATTERNS, OTHER_PATTERNS
 from sojourn.text.secret_shape import has_digit, is_code, is_mixed, is_random, is_stand_in, is_strong, may_be_word
 from sojourn.text.secret_syntax import SecretPattern
@@ -26,6 +27,24 @@ class Redacted(str):
     """A text that was redacted as part of a longer one: it must not be redacted again by itself."""
 
     __slots__ = ()
+
+
+class Identifier(str):
+    """A name that is compared character by character, such as a room's id: it is stored as it is."""
+
+    __slots__ = ()
+
+
+def mark_identifiers(value: Json, texts: Container[str] = ("text", "name", "label", "fallback_reason")) -> Json:
+    """Returns a JSON document whose strings are identifiers, but for the fields with people's words."""
+    if isinstance(value, dict):
+        return {
+            key if key.isidentifier() else Identifier(key): one if key in texts else mark_identifiers(one, texts)
+            for key, one in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [mark_identifiers(one, texts) for one in value]
+    return Identifier(value) if isinstance(value, str) else value
 
 
 class FoundSecret(NamedTuple):

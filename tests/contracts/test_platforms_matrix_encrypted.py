@@ -83,6 +83,25 @@ async def test_a_session_is_handed_over_into_an_encrypted_room(harness: Encrypte
         assert world.runtime.seen[-1].session.id == session.id
 
 
+async def test_two_first_messages_at_once_both_find_their_room(harness: EncryptedHarness, adapter: Matrix):
+    chat = at(harness.chats["dm"])
+    sent = await asyncio.gather(*(adapter.send(chat, f"number {n}") for n in range(4)))
+    assert len({one.id for one in sent}) == 4
+
+
+async def test_a_sync_that_was_cut_off_is_asked_for_again(harness: EncryptedHarness, adapter: Matrix, monkeypatch):
+    handle = adapter._client._handle_joined_rooms
+
+    async def time_out(response: object) -> None:
+        monkeypatch.setattr(adapter._client, "_handle_joined_rooms", handle)
+        raise TimeoutError
+
+    monkeypatch.setattr(adapter._client, "_handle_joined_rooms", time_out)
+    with pytest.raises(PlatformDown):
+        await adapter.send(at(harness.chats["dm"]), "one")
+    assert (await adapter.send(at(harness.chats["dm"]), "two")).id
+
+
 async def test_keys_are_private_and_survive_a_restart(harness: EncryptedHarness, adapter: Matrix, world: World):
     chat, ann = at(harness.chats["dm"]), harness.people[0]
     async with listening(harness, adapter) as ear:

@@ -81,6 +81,7 @@ class Matrix:
         self._waiting = WaitingEvents()
         self._told: set[tuple[str, str]] = set()  # rooms, and what they were told
         self._encrypted: EncryptedClient | None = None  # our client, once its keys are loaded
+        self._first_sync = asyncio.Lock()
         config = AsyncClientConfig(max_limit_exceeded=0, max_timeouts=0, encryption_enabled=False)
         has_keys = ENCRYPTION_ENABLED and self._settings.encryption
         self._why_unencrypted = "" if has_keys else _OFF
@@ -99,8 +100,9 @@ class Matrix:
         since, handled = str(saved.get("since", "")), [str(one) for one in saved.get("heard", ())]
         self._waiting.restore(saved.get("waiting", ()))
         async with refusals_as_outage():
-            await self._start_encryption()
-            response = await self._sync(since, first=True)
+            async with self._first_sync:
+                await self._start_encryption()
+                response = await self._sync(since, first=True)
             if not since:  # earlier messages are ignored
                 since, handled = response.next_batch, []
                 await self._cursors.save({"since": since, "heard": handled})
@@ -134,6 +136,8 @@ class Matrix:
 
     async def _sync(self, since: str, *, first: bool = False) -> SyncResponse:
         timeout = 0 if first else _LONG_POLL_MS
+        if first:  # the SDK ignores an answer with the token it has, even if it was cut off while it read that one
+            since, self._client.next_batch = since or self._client.next_batch, ""
         sync = self._client.sync(timeout, _FILTER, since or None, full_state=first or None)
         response: SyncResponse = await self._request(sync, "sync")
         for room in response.rooms.invite if self._settings.join else ():
@@ -335,11 +339,13 @@ class Matrix:
         known = self._client.rooms.get(room)
         if not (known.encrypted if known is not None else await self._has_encryption_state(room)):
             return None
-        await self._start_encryption()
-        if self._encrypted is None:
-            raise SendRefused(f"{room} is encrypted, which cannot be used: {self._why_unencrypted}.", kind="forbidden")
-        if known is None:  # we are not listening yet
-            await self._sync("", first=True)
+        async with self._first_sync:
+            await self._start_encryption()
+            if self._encrypted is None:
+                why = f"{room} is encrypted, which cannot be used: {self._why_unencrypted}."
+                raise SendRefused(why, kind="forbidden")
+            if room not in self._client.rooms:  # we are not listening yet
+                await self._sync("", first=True)
         if room not in self._client.rooms:
             raise SendRefused(f"{self.account} is not in {room}.", kind="forbidden")
         return self._encrypted

@@ -18,6 +18,7 @@ from sojourn.platforms.microsoft_identity import MicrosoftClient
 from sojourn.platforms.msgraph_webhook import NAME, MsgraphSettings, WatchedResource
 from sojourn.platforms.msgraph_webhook.rich_content import ContentKey
 from sojourn.ports.store import Record, RecordStore
+from sojourn.text.redaction import Identifier
 
 KIND = "msgraph_subscription"
 LIFECYCLE_PATH = "lifecycle"
@@ -129,7 +130,7 @@ class Subscriptions:
                 id = ""
         if not id:
             id = await self._create(resource, ends)
-        value = {"id": id, "began": began, "ends": ends, "fingerprint": fingerprint}
+        value = {"id": Identifier(id), "began": began, "ends": ends, "fingerprint": fingerprint}
         await self._store.put_record(Record(kind=KIND, key=self._record_key(name), value=value))
 
     async def _create(self, resource: WatchedResource, ends: float) -> str:

@@ -19,7 +19,7 @@ from sojourn.core.sessions import DETAIL_FIELDS, Principal, Session, SessionId
 from sojourn.text.codec import field_names
 from sojourn.text.escape import escape, unescape
 from sojourn.text.query import Clause, matches_terms, matches_text
-from sojourn.text.redaction import INLINE_CHARS, Redacted, Redactor
+from sojourn.text.redaction import INLINE_CHARS, Identifier, Redacted, Redactor
 from sojourn.text.tokenizer import clip_indexed_text, extract_derived_terms, extract_terms, tool_term
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ _COLUMN_OF = {
     "by": "requested_by",
 }
 _MAX_TOOL_NAMES, _MAX_NAME_CHARS = 500, 200  # names of a session, characters of a name
-_MARK = f"long-text-{secrets.token_hex(16)}-"
+_MARK = f"aside-{secrets.token_hex(16)}-"
 _JSON_FIELDS = ("value", "payload", "details", "health")
 _FLAG_FIELDS = ("possible_duplicate",)
 _REDACTED_FIELDS = ("note", "error")  # the other texts are names, which are compared character by character
@@ -265,18 +265,20 @@ def encode_json(value: Json, redact: Redactor) -> str:
             f"The value is not JSON: {error}.", hint="Use texts, numbers, lists and dictionaries."
         ) from error
     text = redact(text)
-    for number, long_text in enumerate(aside):
-        text = text.replace(f'"{_MARK}{number}"', json.dumps(redact(long_text), ensure_ascii=False))
+    for number, one in enumerate(aside):
+        stored = one if isinstance(one, Identifier) else redact(one)
+        text = text.replace(f'"{_MARK}{number}"', json.dumps(stored, ensure_ascii=False))
     return escape(text)
 
 
 def _set_aside(value: Json, aside: list[str]) -> Json:
-    """Puts marks in the place of long texts: they are redacted one by one, most of them for the second time."""
-    if isinstance(value, str) and len(value) > INLINE_CHARS:
+    """Puts marks in the place of identifiers, which are not redacted, and of long texts: they are redacted one by one,
+    most of them for the second time."""
+    if isinstance(value, str) and (isinstance(value, Identifier) or len(value) > INLINE_CHARS):
         aside.append(value)
         return f"{_MARK}{len(aside) - 1}"
     if isinstance(value, dict):
-        return {name: _set_aside(one, aside) for name, one in value.items()}
+        return {_set_aside(name, aside): _set_aside(one, aside) for name, one in value.items()}
     return [_set_aside(one, aside) for one in value] if isinstance(value, list) else value
 
 
