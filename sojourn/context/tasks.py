@@ -14,7 +14,10 @@ from sojourn.core.errors import BadInput
 from sojourn.core.events import Done, Progress
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Session
-from sojourn.core.tasks import (
+from sojourn.ports.app import HasStore
+from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
+from sojourn.ports.store import Record
+from sojourn.task_graph import (
     MAX_TASKS,
     Task,
     TaskGraph,
@@ -25,9 +28,6 @@ from sojourn.core.tasks import (
     list_ready,
     to_progress_detail,
 )
-from sojourn.ports.app import HasStore
-from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
-from sojourn.ports.store import Record
 from sojourn.text.codec import decode_value, encode_value
 
 KIND = "tasks"

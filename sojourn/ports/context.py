@@ -10,7 +10,7 @@ from sojourn.core.events import Progress
 from sojourn.core.messages import Message
 from sojourn.core.provenance import Origin
 from sojourn.core.sessions import Session
-from sojourn.core.tasks import TaskGraph
+from sojourn.task_graph import TaskGraph
 
 Stage = Literal["memory", "skills", "template", "tasks"]
 CONTEXT_STAGES: tuple[Stage, ...] = ("memory", "skills", "template", "tasks")  # in this order

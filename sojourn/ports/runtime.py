@@ -10,9 +10,9 @@ from sojourn.core.attachments import Attachment
 from sojourn.core.events import Yielded, empty_mapping
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Session, TurnId
-from sojourn.core.tasks import TaskGraph
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.tool import Question, Reply, Tool, Workspace
+from sojourn.task_graph import TaskGraph
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from pydantic_ai.messages import ModelMessage
 from sojourn.core.events import Done, Progress
 from sojourn.core.messages import Json, text_of
 from sojourn.core.progress import CompactionDetail
-from sojourn.core.tasks import TaskGraph
 from sojourn.ports.runtime import Compaction, HistoryEntry, RuntimeOutput, SaveState, TurnInput
 from sojourn.runtimes.native.compaction import SUMMARISE, message_tokens, split_history, to_pages
 from sojourn.runtimes.native.loop import AgentLoop, limit_ratio
@@ -20,6 +19,7 @@ from sojourn.runtimes.native.parallel_tasks import ParallelTasks, is_parallelisa
 from sojourn.runtimes.native.prompt import build_opening
 from sojourn.runtimes.native.translate import from_response
 from sojourn.runtimes.native.usage import UsageTotals
+from sojourn.task_graph import TaskGraph
 from sojourn.text.codec import encode_value
 
 

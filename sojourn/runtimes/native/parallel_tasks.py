@@ -12,12 +12,12 @@ from pydantic_ai.messages import ModelMessage
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Progress
 from sojourn.core.messages import Message, text_of
-from sojourn.core.tasks import Task, TaskGraph, advance, find_task, list_ready, to_progress_detail
 from sojourn.ports.runtime import Observation, RuntimeOutput, TurnInput
 from sojourn.runtimes.native.loop import AgentLoop
 from sojourn.runtimes.native.prompt import build_instructions
 from sojourn.runtimes.native.translate import to_model
 from sojourn.runtimes.prompt_text import render_context
+from sojourn.task_graph import Task, TaskGraph, advance, find_task, list_ready, to_progress_detail
 from sojourn.text.codec import encode_value
 
 MAX_PARALLEL = 4  # tasks

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from sojourn.core.errors import RuntimeFailed
-from sojourn.core.tasks import Task, build_graph
 from sojourn.ports.runtime import Observation, SaveState
 from sojourn.ports.tool import ToolResult
+from sojourn.task_graph import Task, build_graph
 from sojourn.testing.model_script import Call, ModelRequest, Refuse, Say, Wait
 from sojourn.testing.turn_runner import make_tool, make_turn_input, run_turn
 from tests.integration.runtimes.native_rig import native

@@ -7,9 +7,9 @@ import pytest
 from sojourn.core.errors import StoreUnavailable
 from sojourn.core.events import Progress
 from sojourn.core.messages import ToolCall, assistant, tool_result
-from sojourn.core.tasks import Task, TaskGraph
 from sojourn.ports.context import ContextBlock, ContextContribution
 from sojourn.service import agent
+from sojourn.task_graph import Task, TaskGraph
 from sojourn.templates.service import TOKENS
 from sojourn.testing.scripted_runtime import Fail, SayText, ScriptedRuntime
 from sojourn.testing.service_steps import GUEST, ended, opened, stages, talk

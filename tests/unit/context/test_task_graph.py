@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from sojourn.context.tasks import decode_graph
 from sojourn.core.errors import BadInput, NotFound
-from sojourn.core.tasks import (
+from sojourn.ports.store import Record
+from sojourn.task_graph import (
     MAX_TASKS,
     Task,
     advance,
@@ -16,7 +17,6 @@ from sojourn.core.tasks import (
     list_ready,
     to_progress_detail,
 )
-from sojourn.ports.store import Record
 from sojourn.text.codec import encode_value
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from sojourn.context.tasks import TaskSource, decode_graph, graph_from_request
 from sojourn.core.events import Done, Progress
-from sojourn.core.tasks import MAX_TASKS, advance, to_progress_detail
+from sojourn.task_graph import MAX_TASKS, advance, to_progress_detail
 from tests.unit.context.worlds import lease_of, request, told
 
 

@@ -8,10 +8,10 @@ from sojourn.core.attachments import Attachment, user_message
 from sojourn.core.errors import ContextFull
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import Principal, SessionId
-from sojourn.core.tasks import Task, TaskGraph
 from sojourn.ports.context import ContextBlock
 from sojourn.runtimes.hermes.run import build_run_request, to_memory_scope, to_session_name
 from sojourn.runtimes.prompt_text import render_context, to_text_messages
+from sojourn.task_graph import Task, TaskGraph
 from sojourn.testing.turn_runner import make_history, make_turn_input
 
 
