@@ -13,6 +13,7 @@ from typing import Any
 
 from sojourn.core.messages import Json, Message, ToolCall, tool_calls_of
 from sojourn.core.sessions import OWNER, Session
+from sojourn.cost_limits import USAGE_KIND
 from sojourn.ports.app import AgentContext
 from sojourn.ports.history import HasToolExchanges, SessionFacts
 from sojourn.ports.store import Listing
@@ -126,7 +127,7 @@ class Insights:
         """Usage of our own turns, by session and day, as the service records it."""
         used: dict[str, dict[str, UsageTotal]] = defaultdict(dict)
         after = first
-        while found := await self._app.store.list_records("usage", after=after):
+        while found := await self._app.store.list_records(USAGE_KIND, after=after):
             for record in found:
                 day, _, session = record.key.partition("/")
                 used[session][day] = UsageTotal.of_usage(record.value)

@@ -14,13 +14,13 @@ from zoneinfo import ZoneInfo
 from sojourn.core.errors import Conflict, SojournError, TitleTaken
 from sojourn.core.events import Done, Failed
 from sojourn.core.sessions import OWNER, Session, SessionId
+from sojourn.cost_limits import USAGE_KIND
 from sojourn.ports.service import Caller, Service, TurnRequest
 from sojourn.ports.store import Record, Store
 from sojourn.schedules.schedule_book import Schedule, ScheduleBook, ScheduleRun
 
 TICK_SECONDS = 5.0
 SURFACE = "schedule"
-_USAGE_KIND = "usage"  # what the turns of a session cost, by day
 _NOTICE_KIND = "notice"  # what the owner is told once
 logger = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ class ScheduleRunner:
 
     async def _sum_cost(self, session: SessionId) -> float:
         """What the session has cost, as it is booked."""
-        booked = [one.value.get("cost_usd") for one in await self._store.list_records(_USAGE_KIND, session=session)]
+        booked = [one.value.get("cost_usd") for one in await self._store.list_records(USAGE_KIND, session=session)]
         return sum(float(one) for one in booked if isinstance(one, int | float))
 
     async def _say(self, schedule: Schedule, run: ScheduleRun) -> ScheduleRun:

@@ -16,6 +16,7 @@ from sojourn.core.events import Done, Progress
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
+from sojourn.cost_limits import CostBook
 from sojourn.lasting_approvals import ApprovalList, require_owner
 from sojourn.library_service import LibraryService
 from sojourn.ports.app import AgentContext
@@ -23,7 +24,6 @@ from sojourn.ports.service import Approval, Caller, ExportFormat, RuntimeInfo, T
 from sojourn.ports.store import Listing, Log, PendingQuestion, Record, SearchHit, SearchQuery, Transaction
 from sojourn.ports.tool import Reply
 from sojourn.service.agent import AgentService, summary_place
-from sojourn.service.cost_limits import CostBook
 from sojourn.service.handoffs import HandoffRequests
 from sojourn.service.plugin_cache import PluginCache
 from sojourn.service.recovery import Recovery

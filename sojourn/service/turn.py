@@ -14,13 +14,13 @@ from sojourn.core.events import Done, Failed, Progress, empty_mapping, encode_ev
 from sojourn.core.messages import Json
 from sojourn.core.progress import RunningDetail
 from sojourn.core.sessions import SessionId
+from sojourn.cost_limits import CostBook
 from sojourn.lasting_approvals import SavedApprovals
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextRequest
 from sojourn.ports.runtime import RuntimeOutput
 from sojourn.ports.store import Transaction
 from sojourn.service.agent import AgentService
-from sojourn.service.cost_limits import CostBook
 from sojourn.service.plugin_cache import PluginCache
 from sojourn.service.turn_controls import TurnControls
 from sojourn.service.turn_record import KIND, TurnRecord

@@ -11,10 +11,10 @@ import click
 from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.options import JsonCommand
 from sojourn.core.settings import Settings
+from sojourn.cost_limits import USAGE_KIND
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import Record, RecordStore
 
-KIND = "usage"  # one record per day and session
 WARN_SHARE = 0.8  # of a budget
 _PAGE_RECORDS = 1000  # records
 _SUMMED = ("turns", "input_tokens", "output_tokens", "cost_usd")
@@ -74,7 +74,7 @@ def describe_budgets(settings: Settings, days: Mapping[str, Mapping[str, float]]
 
 async def _list_usage(store: RecordStore) -> AsyncIterator[Record]:
     after = ""
-    while found := await store.list_records(KIND, after=after, limit=_PAGE_RECORDS):
+    while found := await store.list_records(USAGE_KIND, after=after, limit=_PAGE_RECORDS):
         for record in found:
             yield record
         after = found[-1].key

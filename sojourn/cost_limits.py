@@ -13,7 +13,7 @@ from sojourn.core.sessions import SessionId, TurnId
 from sojourn.core.settings import Settings
 from sojourn.ports.store import Record, Transaction
 
-_KIND = "usage"  # one record per day and session
+USAGE_KIND = "usage"  # one record per day and session, under `<day>/<session>`
 _DAY_TTL_SECONDS = 10.0  # how long the sum of a day holds; what other processes spend meanwhile is not in it
 _PAGE_RECORDS = 1000  # records
 _SUMMED = ("input_tokens", "output_tokens", "cost_usd")
@@ -61,7 +61,7 @@ class CostBook:
 
 def _sum_cost(store: Transaction, *, session: SessionId | None = None, prefix: str = "") -> float:
     spent, after = 0.0, ""
-    while found := store.list_records(_KIND, session=session, prefix=prefix, after=after, limit=_PAGE_RECORDS):
+    while found := store.list_records(USAGE_KIND, session=session, prefix=prefix, after=after, limit=_PAGE_RECORDS):
         spent += sum(_to_number(record.value.get("cost_usd")) for record in found)
         after = found[-1].key
         if len(found) < _PAGE_RECORDS:
@@ -73,11 +73,11 @@ def _add_usage(store: Transaction, session: SessionId, used: Mapping[str, float]
     if not any(used.values()):
         return
     key = f"{_today()}/{session}"
-    known = store.get_record(_KIND, key)
+    known = store.get_record(USAGE_KIND, key)
     before = known.value if known else {}
     total = {name: _to_number(before.get(name)) + used[name] for name in _SUMMED}
     total["turns"] = _to_number(before.get("turns")) + 1
-    store.put_record(Record(kind=_KIND, key=key, value=total, session=session))
+    store.put_record(Record(kind=USAGE_KIND, key=key, value=total, session=session))
 
 
 def _today() -> str:
