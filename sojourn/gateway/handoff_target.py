@@ -11,9 +11,9 @@ from sojourn.core.sessions import Session
 from sojourn.gateway.bindings import encode_place
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.render import without_calls
+from sojourn.handoff_destinations import HomeChannel, place_from
 from sojourn.ports.platform import CanThread, PlatformAdapter
 from sojourn.ports.store import Record
-from sojourn.service.home_channels import HomeChannel, place_from
 
 _KIND = "handoff_place"
 _RETRY_SECONDS = (0.5, 1.5)

@@ -6,13 +6,13 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from sojourn.core.errors import BadInput, Conflict, NotAllowed, NotFound, PlatformDown
+from sojourn.core.errors import Conflict, NotAllowed
 from sojourn.core.handoff import LOCAL_SURFACES, Handoff
-from sojourn.core.sessions import OWNER, Principal, Session
+from sojourn.core.sessions import OWNER, Session
 from sojourn.core.settings import Settings
+from sojourn.handoff_destinations import HomeChannels, require_gateway
 from sojourn.ports.service import Caller
 from sojourn.ports.store import Store
-from sojourn.service.home_channels import HomeChannels
 
 _DETACHED_TTL_SECONDS = 3600.0  # how long a request without a waiting caller may be picked up
 
@@ -32,7 +32,9 @@ class HandoffRequests:
         if target and by.principal != OWNER:
             hint = f"/handoff {platform}"
             raise NotAllowed("You can only hand a session to your own home channel.", hint=hint)
-        await self._require_reachable(platform, target, session.principal)
+        await require_gateway(self._store, platform)
+        if not target and platform not in LOCAL_SURFACES:
+            await HomeChannels(self._store, self._settings).require(platform, session.principal)
         return await self._store.request_handoff(
             session.id,
             platform,
@@ -41,25 +43,6 @@ class HandoffRequests:
             by=by.name,
             seconds=(self._wait_seconds if wait else _DETACHED_TTL_SECONDS) + 5,
         )
-
-    async def _require_reachable(self, platform: str, target: str, principal: Principal) -> None:
-        if not platform:
-            raise BadInput("Hand it off to where?", hint="Name a platform: local, telegram, discord … or cli.")
-        gateways = await self._store.gateways()
-        if not gateways:
-            raise PlatformDown("No gateway is running.", hint="Start one: `sojourn serve` or `sojourn gateway run`.")
-        if platform in LOCAL_SURFACES:
-            return
-        health = [one.health.get("lines", {}) for one in gateways]
-        serving = [lines[platform] for lines in health if lines.get(platform)]
-        if not serving:
-            names = ", ".join(sorted({name for lines in health for name in lines})) or "none"
-            raise NotFound(f'No gateway serves "{platform}".', hint=f"Served are: {names}.")
-        if not any(line["state"] in ("up", "starting") for line in serving):
-            why = next((line["problem"] for line in serving if line["problem"]), "its connection is down")
-            raise PlatformDown(f"{platform} cannot be reached now: {why}", hint="`sojourn gateway status` shows more.")
-        if not target:
-            await HomeChannels(self._store, self._settings).require(platform, principal)
 
     async def follow(self, handoff: Handoff, *, seconds: float | None = None) -> AsyncGenerator[Handoff, None]:
         """See `HandoffService.follow_handoff`. `seconds`: how long a gateway has to pick it up."""

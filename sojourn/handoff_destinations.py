@@ -1,15 +1,17 @@
-"""Home channels: where on a network a hand-off lands when its request names no chat."""
+"""Destinations of a hand-off: the networks that a gateway serves now, and each person's home channel there."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sojourn.core.errors import BadInput
+from sojourn.core.errors import BadInput, NotFound, PlatformDown
+from sojourn.core.handoff import LOCAL_SURFACES
 from sojourn.core.messages import Json
 from sojourn.core.places import Place, Sender
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.core.settings import Settings
+from sojourn.ports.gateway_store import Gateways
 from sojourn.ports.platform import PlatformAdapter
 from sojourn.ports.store import Record, RecordStore
 from sojourn.setting_formats import parse_pairs
@@ -17,6 +19,25 @@ from sojourn.text.codec import decode_value, encode_value
 from sojourn.text.redaction import mark_identifiers
 
 _KIND = "gateway_home"
+
+
+async def require_gateway(store: Gateways, platform: str) -> None:
+    """Raises unless a gateway can carry a hand-off there now. BadInput, PlatformDown, NotFound."""
+    if not platform:
+        raise BadInput("Hand it off to where?", hint="Name a platform: local, telegram, discord … or cli.")
+    gateways = await store.gateways()
+    if not gateways:
+        raise PlatformDown("No gateway is running.", hint="Start one: `sojourn serve` or `sojourn gateway run`.")
+    if platform in LOCAL_SURFACES:
+        return
+    health = [one.health.get("lines", {}) for one in gateways]
+    serving = [lines[platform] for lines in health if lines.get(platform)]
+    if not serving:
+        names = ", ".join(sorted({name for lines in health for name in lines})) or "none"
+        raise NotFound(f'No gateway serves "{platform}".', hint=f"Served are: {names}.")
+    if not any(line["state"] in ("up", "starting") for line in serving):
+        why = next((line["problem"] for line in serving if line["problem"]), "its connection is down")
+        raise PlatformDown(f"{platform} cannot be reached now: {why}", hint="`sojourn gateway status` shows more.")
 
 
 @dataclass(frozen=True, slots=True)
