@@ -25,6 +25,7 @@ from sojourn.core.provenance import Provenance
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId, TurnId
 from sojourn.core.settings import Settings
 from sojourn.cost_limits import CostBook
+from sojourn.plugin_cache import PluginCache
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import (
     CONTEXT_STAGES,
@@ -37,7 +38,6 @@ from sojourn.ports.context import (
 from sojourn.ports.runtime import HasOwnTools, HistoryEntry, Runtime, TurnInput
 from sojourn.ports.store import Transaction
 from sojourn.ports.tool import Question, Reply
-from sojourn.service.plugin_cache import PluginCache
 from sojourn.service.turn_controls import TurnControls
 from sojourn.service.turn_record import TurnRecord
 from sojourn.service.turn_writer import STATE_KIND, StartedTurn, TurnWriter

@@ -19,13 +19,13 @@ from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId
 from sojourn.cost_limits import CostBook
 from sojourn.lasting_approvals import ApprovalList, require_owner
 from sojourn.library_service import LibraryService
+from sojourn.plugin_cache import PluginCache
 from sojourn.ports.app import AgentContext
 from sojourn.ports.service import Approval, Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
 from sojourn.ports.store import Listing, Log, PendingQuestion, Record, SearchHit, SearchQuery, Transaction
 from sojourn.ports.tool import Reply
 from sojourn.service.agent import AgentService, summary_place
 from sojourn.service.handoffs import HandoffRequests
-from sojourn.service.plugin_cache import PluginCache
 from sojourn.service.recovery import Recovery
 from sojourn.service.runtime_selection import RUNTIME_KIND, RuntimeSelector, save_selection
 from sojourn.service.turn import TurnExecutor

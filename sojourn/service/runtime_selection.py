@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass, replace
 
 from sojourn.core.errors import NotFound, RuntimeFailed, SojournError
 from sojourn.core.sessions import Session, SessionId
+from sojourn.plugin_cache import PluginCache
 from sojourn.ports.app import AgentContext
 from sojourn.ports.runtime import CanSteer, RuntimeStatus
 from sojourn.ports.service import RuntimeInfo, TurnRequest
 from sojourn.ports.store import Record, Transaction
-from sojourn.service.plugin_cache import PluginCache
 
 _READY_TIMEOUT_SECONDS = 2.0
 _DEFAULT_TTL_SECONDS = 30.0  # how long the chosen default holds

@@ -16,12 +16,12 @@ from sojourn.core.progress import RunningDetail
 from sojourn.core.sessions import SessionId
 from sojourn.cost_limits import CostBook
 from sojourn.lasting_approvals import SavedApprovals
+from sojourn.plugin_cache import PluginCache
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextRequest
 from sojourn.ports.runtime import RuntimeOutput
 from sojourn.ports.store import Transaction
 from sojourn.service.agent import AgentService
-from sojourn.service.plugin_cache import PluginCache
 from sojourn.service.turn_controls import TurnControls
 from sojourn.service.turn_record import KIND, TurnRecord
 from sojourn.service.turn_state import TurnState, to_failed_event
