@@ -23,7 +23,6 @@ from sojourn.plugins import (
     CONNECT,
     FACT_LIBRARY,
     GUARD_TOOL,
-    INSTALLED_PAGES,
     LOCAL_SERVICE,
     OPEN_HERMES_HISTORY,
     OPEN_HISTORY,
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from sojourn.ports.history import History
     from sojourn.ports.importer import FoundHistory, Importer
     from sojourn.ports.libraries import FactLibrary, SkillLibrary, TemplateLibrary
-    from sojourn.ports.pages import PluginPages
     from sojourn.ports.plugin import Part, Plugin
     from sojourn.ports.runtime import Runtime
     from sojourn.ports.service import Service
@@ -149,9 +147,6 @@ class App:
 
     def call_judge(self) -> CallJudge:
         return CALL_JUDGE.load()
-
-    def plugin_pages(self) -> PluginPages:
-        return INSTALLED_PAGES.load()(self)
 
     def _make_parts(self, kind: str) -> Iterator[Any]:
         """Creates the parts of a kind. A part that fails is recorded as a problem of its plugin."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from sojourn.context.facts import FactRecords
     from sojourn.context.skills import SkillFolders
     from sojourn.core.settings import Settings
-    from sojourn.dashboard.plugin_state import InstalledPages
     from sojourn.histories import open_hermes_history, open_history
     from sojourn.ports.history import History
     from sojourn.ports.plugin import Part
@@ -55,7 +54,6 @@ OPEN_HERMES_HISTORY: Lazy[Callable[[Path], History]] = Lazy("sojourn.histories:o
 FACT_LIBRARY: Lazy[type[FactRecords]] = Lazy("sojourn.context.facts:FactRecords")
 SKILL_LIBRARY: Lazy[type[SkillFolders]] = Lazy("sojourn.context.skills:SkillFolders")
 TEMPLATE_LIBRARY: Lazy[type[TemplateList]] = Lazy("sojourn.templates.template_list:TemplateList")
-INSTALLED_PAGES: Lazy[type[InstalledPages]] = Lazy("sojourn.dashboard.plugin_state:InstalledPages")
 ENTRY_POINTS: Lazy[Callable[..., EntryPoints]] = Lazy("importlib.metadata:entry_points")  # as large as click
 
 

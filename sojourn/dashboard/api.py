@@ -13,10 +13,10 @@ from sojourn.dashboard.host import PluginHost
 from sojourn.dashboard.import_job import ImportJobs, ImportState
 from sojourn.dashboard.insights import Insights
 from sojourn.dashboard.plugin_frames import Frames
-from sojourn.dashboard.plugin_state import PageState
 from sojourn.dashboard.setting_routes import add_setting_routes
+from sojourn.dashboard_plugins.manifest import NEEDS
+from sojourn.dashboard_plugins.state import PageState
 from sojourn.ports.app import AppContext, PluginContext
-from sojourn.ports.pages import NEEDS
 from sojourn.sandbox.landlock import landlock_version
 
 Name = Annotated[str, PathParam(min_length=1, max_length=64)]

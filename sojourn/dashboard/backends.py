@@ -18,7 +18,7 @@ from sojourn.core.errors import BadInput, PluginDown, PluginTimeout, StoreReadOn
 from sojourn.core.settings import Settings
 from sojourn.dashboard.plugin_main import RAISED_HEADER, PluginArguments
 from sojourn.dashboard.plugin_process import PluginProcess, start_plugin
-from sojourn.ports.pages import Manifest
+from sojourn.dashboard_plugins.manifest import Manifest
 
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
 MAX_REQUEST_COUNT = 16

@@ -14,9 +14,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sojourn.core.errors import NotFound, SojournError
 from sojourn.dashboard.backends import Backend, fingerprint
-from sojourn.dashboard.plugin_folders import PluginFolder, find_folder
-from sojourn.dashboard.plugin_manifest import NAME
-from sojourn.dashboard.plugin_state import Consents, InstalledPages
+from sojourn.dashboard_plugins.folders import PluginFolder, find_folder
+from sojourn.dashboard_plugins.manifest import NAME
+from sojourn.dashboard_plugins.state import Consents, InstalledPages
 from sojourn.ports.app import PluginAccess
 
 _POLL_SECONDS = 1.0  # seconds between two looks whether somebody turned a plugin off elsewhere

@@ -17,7 +17,7 @@ from starlette.routing import request_response
 from sojourn.core.errors import MissingPackage, NotFound
 from sojourn.dashboard import plugin_frames
 from sojourn.dashboard.host import ConditionalRoute, PluginHost
-from sojourn.dashboard.plugin_folders import PAGE_PATHS
+from sojourn.dashboard_plugins.folders import PAGE_PATHS
 from sojourn.ports.app import Shared
 
 STATIC = Path(__file__).with_name("static")

@@ -16,8 +16,8 @@ from starlette.concurrency import run_in_threadpool
 
 from sojourn.core.errors import NotFound
 from sojourn.dashboard.host import PluginHost
-from sojourn.dashboard.plugin_folders import resolve_inside
-from sojourn.ports.pages import Manifest
+from sojourn.dashboard_plugins.folders import resolve_inside
+from sojourn.dashboard_plugins.manifest import Manifest
 
 ADDRESS = "/dashboard-plugins/{name}/{key}/{path:path}"
 FRAME_FOLDER = Path(__file__).with_name("frame")  # what every frame is given: the way to the host, and a look

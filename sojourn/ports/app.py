@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # every command imports this module, and few need all of thes
     from sojourn.ports.history import History
     from sojourn.ports.importer import FoundHistory
     from sojourn.ports.libraries import FactLibrary, SkillLibrary, TemplateLibrary
-    from sojourn.ports.pages import PluginPages
     from sojourn.ports.plugin import Part, Plugin
     from sojourn.ports.runtime import Runtime
     from sojourn.ports.service import Service
@@ -180,5 +179,4 @@ class AgentContext(PluginContext, AgentParts, Libraries, ServiceAccess, Protocol
 class AppContext(AgentContext, ScanContext, StoreMaintenance, Protocol):
     """The whole application: the sum of the protocols above."""
 
-    def plugin_pages(self) -> PluginPages: ...  # works without a server
     async def close(self) -> None: ...  # closes whatever was opened

@@ -16,7 +16,6 @@ from sojourn.ports.context import CONTEXT_STAGES, ContextSource
 from sojourn.ports.history import History
 from sojourn.ports.importer import FoundHistory
 from sojourn.ports.libraries import FactLibrary, SkillLibrary, TemplateLibrary
-from sojourn.ports.pages import PluginPages
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.runtime import Runtime
 from sojourn.ports.service import Service
@@ -136,9 +135,6 @@ class FakeApp:
 
     def call_judge(self) -> CallJudge:
         raise BadInput("FakeApp judges no calls.", hint="Use `sojourn.app.build` for that.")
-
-    def plugin_pages(self) -> PluginPages:
-        raise BadInput("FakeApp has no dashboard.", hint="Use `sojourn.app.build` for that.")
 
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:
         return await self.store.forget(session)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.dashboard.plugin_manifest import parse_manifest
-from sojourn.ports.pages import NEEDS
+from sojourn.dashboard_plugins.manifest import NEEDS, parse_manifest
 from tests.e2e.plugin_folders import EXAMPLE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "dashboard-plugin.md").read_text("utf-8")

@@ -9,7 +9,7 @@ import pytest
 
 from sojourn.core.errors import NotFound
 from sojourn.dashboard import plugin_main
-from sojourn.dashboard.plugin_folders import find_folder, resolve_inside
+from sojourn.dashboard_plugins.folders import find_folder, resolve_inside
 from tests.e2e.plugin_folders import write
 from tests.e2e.plugin_hosts import hosting
 

@@ -10,8 +10,9 @@ from sojourn.cli.command_table import PRINT_PLUGINS
 from sojourn.cli.context import CommandContext, with_context
 from sojourn.cli.options import JsonGroup, yes_option
 from sojourn.core.errors import BadInput
+from sojourn.dashboard_plugins.manifest import NEEDS
+from sojourn.dashboard_plugins.state import InstalledPages, PageState
 from sojourn.lazy import dotted_name
-from sojourn.ports.pages import NEEDS, PluginPage
 from sojourn.ports.plugin import Plugin
 
 
@@ -30,7 +31,7 @@ def plugins(ctx: click.Context) -> None:
 @with_context
 def show(context: CommandContext) -> None:
     """What `sojourn plugins` prints."""
-    pages = {one.name: one for one in context.app.plugin_pages().list_pages()}
+    pages = {one.name: one for one in InstalledPages(context.app).list_pages()}
     rows = [encode_plugin(one, pages.pop(one.name, None)) for one in context.plugins.all()]
     rows += [_encode_problem(name, str(error), error.hint) for name, error in context.plugins.problems.items()]
     rows += [_encode_page(one) for one in pages.values() if not one.built_in]
@@ -43,7 +44,7 @@ def show(context: CommandContext) -> None:
 @with_context
 def enable(context: CommandContext, name: str, yes: bool) -> None:
     """Turn a dashboard plugin on, after showing what it needs."""
-    pages = context.app.plugin_pages()
+    pages = InstalledPages(context.app)
     found = pages.find_page(name)
     if found.manifest is None:
         raise BadInput(found.problem, hint=found.hint)
@@ -66,11 +67,11 @@ def enable(context: CommandContext, name: str, yes: bool) -> None:
 @with_context
 def disable(context: CommandContext, name: str) -> None:
     """Turn a dashboard plugin off. What it kept stays."""
-    was_on = context.app.plugin_pages().disable(name)
+    was_on = InstalledPages(context.app).disable(name)
     context.say(f"{name} is off." if was_on else f"{name} was off already.", {"name": name, "state": "off"})
 
 
-def encode_plugin(plugin: Plugin, page: PluginPage | None = None) -> dict[str, Any]:
+def encode_plugin(plugin: Plugin, page: PageState | None = None) -> dict[str, Any]:
     return _encode_problem(plugin.name, "", "") | {
         "summary": plugin.summary,
         "store": plugin.store is not None,
@@ -82,7 +83,7 @@ def encode_plugin(plugin: Plugin, page: PluginPage | None = None) -> dict[str, A
     }
 
 
-def _encode_page(one: PluginPage) -> dict[str, Any]:
+def _encode_page(one: PageState) -> dict[str, Any]:
     manifest = one.manifest
     row = _encode_problem(one.name, one.problem, one.hint) | {"state": one.state}
     if manifest is None:

@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 
 from sojourn.dashboard.pages import BuiltPages, page_router
-from sojourn.dashboard.plugin_folders import PAGE_PATHS
+from sojourn.dashboard_plugins.folders import PAGE_PATHS
 from sojourn.http import problems
 
 

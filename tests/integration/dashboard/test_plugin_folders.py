@@ -5,8 +5,8 @@ import json
 import pytest
 
 from sojourn.core.errors import BadConfig, NotFound
-from sojourn.dashboard.plugin_folders import PAGE_PATHS, TAKEN_TABS, find_folder, find_folders, resolve_inside
-from sojourn.dashboard.plugin_state import Consents
+from sojourn.dashboard_plugins.folders import PAGE_PATHS, TAKEN_TABS, find_folder, find_folders, resolve_inside
+from sojourn.dashboard_plugins.state import Consents
 from tests.e2e.plugin_folders import write
 
 

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.core.errors import BadInput
-from sojourn.dashboard.plugin_manifest import is_inside, parse_manifest
-from sojourn.ports.pages import NEEDS
+from sojourn.dashboard_plugins.manifest import NEEDS, is_inside, parse_manifest
 
 FILE = "plugins/garden/dashboard/manifest.json"
 

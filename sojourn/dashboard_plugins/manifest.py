@@ -10,8 +10,14 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from sojourn.core.errors import BadInput
-from sojourn.ports.pages import NEEDS, Manifest
 
+# What a plugin may need, and what agreeing to it means.
+NEEDS = {
+    "backend": "Runs a program of its own on this machine.",  # needed by every plugin with an `api`
+    "sessions:read": "Its page may list and read your sessions.",
+    "network": "Its program may reach other machines.",
+    "files": "Its program may read and change your files, beyond its own folder.",
+}
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _PATH = re.compile(r"/[a-z0-9][a-z0-9_-]{0,63}")
 _POSITION = re.compile(r"end|(after|before):[a-z0-9][a-z0-9_-]{0,63}")
@@ -20,6 +26,29 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u206
 _FIELDS = ("name", "label", "description", "icon", "version", "tab", "entry", "css", "api", "needs")
 _TAB_FIELDS = ("path", "position")
 _SUFFIXES = {"entry": (".js", ".mjs"), "css": (".css",), "api": (".py",)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """A plugin's `manifest.json`: the tab of its page, and its program if it has one."""
+
+    name: str
+    label: str
+    path: str  # of its tab, e.g. /garden
+    position: str = "end"  # or after:<page>, before:<page>
+    description: str = ""
+    icon: str = "Puzzle"
+    version: str = "0.0.0"
+    entry: str = "dist/index.js"  # files, relative to the folder of the manifest
+    css: str = ""
+    api: str = ""
+    declared: tuple[str, ...] = ()  # `needs` as written
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What a person agrees to by turning it on."""
+        wanted = {*self.declared, *(("backend",) if self.api else ())}
+        return tuple(need for need in NEEDS if need in wanted)
 
 
 def parse_manifest(raw: object, *, name: str, file: str) -> Manifest:

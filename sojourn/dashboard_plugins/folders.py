@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.core.errors import BadInput, NotFound, SojournError
-from sojourn.dashboard.plugin_manifest import NAME, is_inside, parse_manifest
-from sojourn.ports.pages import Manifest
+from sojourn.dashboard_plugins.manifest import NAME, Manifest, is_inside, parse_manifest
 
 MAX_MANIFEST_BYTES = 64 * 1024
 # Where the application has pages; each of them is the same document, and the script shows the right one.

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Literal
 
 from sojourn.core.errors import BadConfig, BadInput, Conflict, NotFound, StoreReadOnly
-from sojourn.dashboard.plugin_folders import PluginFolder, find_folders
-from sojourn.dashboard.plugin_manifest import NAME, parse_manifest
+from sojourn.dashboard_plugins.folders import PluginFolder, find_folders
+from sojourn.dashboard_plugins.manifest import NAME, Manifest, parse_manifest
 from sojourn.ports.app import PluginAccess
-from sojourn.ports.pages import Manifest
 from sojourn.ports.plugin import Plugin
 
 State = Literal["on", "off", "asks", "broken"]  # asks: it needs more than was agreed to, and is off until then
