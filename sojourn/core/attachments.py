@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from sojourn.core.messages import Json, Message, parts_of, user
-from sojourn.core.sessions import Recorded
 
 OBSERVATION = "observation"  # the kind of the records that hold observations, under `<session>/<turn>/<number>`
 
@@ -54,15 +52,3 @@ def attachments_of(message: Message) -> tuple[Attachment, ...]:
         )
         for part in parts
     )
-
-
-def list_attachments(rows: Iterable[Recorded], observations: Iterable[tuple[float, Json]]) -> list[dict[str, Json]]:
-    """Lists the files of messages, then the observations of runtimes: time and value of the OBSERVATION records."""
-    files = [
-        {"type": "file", "message_id": row.public_id, **asdict(one)}
-        for row in rows
-        if isinstance(row.item, Message)
-        for one in attachments_of(row.item)
-    ]
-    ordered = sorted(observations, key=lambda one: one[0])
-    return files + [{"type": "observation", **value} for _, value in ordered if isinstance(value, dict)]

@@ -6,7 +6,7 @@ The names never change. New information travels as a new `stage` of `progress`, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from json.encoder import encode_basestring
 from types import MappingProxyType
@@ -91,11 +91,6 @@ def encode_event(event: Event) -> tuple[str, str]:
     values = {name: getattr(event, name) for name in FIELDS[type(event)]}
     plain = {key: dict(value) if isinstance(value, Mapping) else value for key, value in values.items()}
     return event.name, _JSON.encode(plain)
-
-
-def changes_lists(items: Iterable[Yielded]) -> bool:
-    """Tells whether these items change a session's row in a list. Chunks do not: a message follows them."""
-    return not all(isinstance(item, Chunk) for item in items)
 
 
 def decode_event(name: str, data: str) -> Event:

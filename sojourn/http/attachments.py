@@ -10,11 +10,12 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 from starlette.datastructures import UploadFile
 
-from sojourn.core.attachments import OBSERVATION, list_attachments
+from sojourn.core.attachments import OBSERVATION
 from sojourn.core.errors import BadInput
 from sojourn.http.dependencies import ExactSession, ResolvedSession, ServiceDep, StoreDep, problem_responses
 from sojourn.http.json_safe import JsonSafe, Text
 from sojourn.http.schemas import AttributeSchema
+from sojourn.text.export import list_attachments
 
 router = APIRouter(prefix="/api/sessions/{id}/attachments", tags=["attachments"], responses=problem_responses(404, 409))
 _MEDIA_TYPE = re.compile(r"[\w.+-]{1,100}/[\w.+-]{1,100}", re.ASCII)

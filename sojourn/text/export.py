@@ -1,14 +1,15 @@
-"""Export: a session as Markdown for people or as JSON lines for programs."""
+"""Export: a session as Markdown for people or as JSON lines for programs, and a list of its attachments."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, fields
 from typing import Any
 
-from sojourn.core.messages import Message, parts_of, text_of, tool_calls_of
+from sojourn.core.attachments import attachments_of
+from sojourn.core.messages import Json, Message, parts_of, text_of, tool_calls_of
 from sojourn.core.sessions import Recorded, Session
 from sojourn.text.formatting import dump_json, format_time, one_line, pluralize, to_iso
 from sojourn.text.transcript import SpokenText, ToolExchange, TranscriptPiece, fold_messages, is_undone
@@ -138,3 +139,15 @@ def _parse_json(text: str) -> Any:
         return json.loads(text, parse_constant=str)
     except (ValueError, RecursionError):
         return text
+
+
+def list_attachments(rows: Iterable[Recorded], observations: Iterable[tuple[float, Json]]) -> list[dict[str, Json]]:
+    """Lists the files of messages, then the observations of runtimes: time and value of the OBSERVATION records."""
+    files = [
+        {"type": "file", "message_id": row.public_id, **asdict(one)}
+        for row in rows
+        if isinstance(row.item, Message)
+        for one in attachments_of(row.item)
+    ]
+    ordered = sorted(observations, key=lambda one: one[0])
+    return files + [{"type": "observation", **value} for _, value in ordered if isinstance(value, dict)]

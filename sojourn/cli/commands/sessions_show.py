@@ -11,12 +11,12 @@ from sojourn.cli import json_output
 from sojourn.cli.command_table import PRINT_HITS, PRINT_TRANSCRIPT
 from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.options import SESSION, JsonCommand, session_argument, since_option, source_option, until_option
-from sojourn.core.attachments import OBSERVATION, list_attachments
+from sojourn.core.attachments import OBSERVATION
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Recorded
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import SearchOrder, SearchQuery
-from sojourn.text.export import export_to_json, message_to_json
+from sojourn.text.export import export_to_json, list_attachments, message_to_json
 from sojourn.text.formatting import dump_json, printable
 from sojourn.text.transcript import fold_messages, is_undone
 

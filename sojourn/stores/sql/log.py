@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sojourn.core.events import Chunk, Done, Event, Yielded, changes_lists, decode_event, encode_event
+from sojourn.core.events import Chunk, Done, Event, Yielded, decode_event, encode_event
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
 from sojourn.stores.sql import questions
@@ -49,7 +49,7 @@ def append(db: Db, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | Non
 
 def _append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) -> list[Recorded]:
     now, messages = db.now(), [item for item in items if isinstance(item, Message)]
-    is_visible = changes_lists(items)
+    is_visible = not all(isinstance(item, Chunk) for item in items)  # in lists: a message follows the chunks
     counters = (len(messages), sum(map(count_tool_calls, messages)), now) if is_visible else ()
     row = db.fetch_one(
         f"UPDATE sessions SET last_seq = last_seq + ?, {_COUNTERS if is_visible else ''}ended_at = NULL, "

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sojourn.core.sessions import DETAIL_FIELDS
-from sojourn.stores.sql.rows import MESSAGE_COLUMNS, SESSION_COLUMNS
+from sojourn.stores.sql.rows import DETAIL_FIELDS, MESSAGE_COLUMNS, SESSION_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
