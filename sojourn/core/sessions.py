@@ -60,7 +60,19 @@ class Session:
     trashed_at: float | None = None
     branched_from: str | None = None  # the message it continues, `<session>:<seq>`
     copied: int = 0  # messages up to this number belong to the session it was branched from
-    details: Mapping[str, Json] = field(default_factory=empty_mapping)  # by column, where requested
+    details: Mapping[str, Json] = field(default_factory=empty_mapping)  # by DETAIL_FIELDS, where requested
+
+
+# Keys of `Session.details`, with the names and meanings they have in Hermes.
+DETAIL_FIELDS = tuple(
+    """
+    user_id session_key chat_id chat_type thread_id display_name origin_json expiry_finalized model_config
+    system_prompt cache_read_tokens cache_write_tokens reasoning_tokens git_branch git_repo_root billing_provider
+    billing_base_url billing_mode actual_cost_usd cost_status cost_source pricing_version api_call_count
+    compression_failure_cooldown_until compression_failure_error compression_fallback_streak profile_name
+    rewind_count source_home source_id extra
+    """.split()  # noqa: SIM905  a list literal would take a line per name
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

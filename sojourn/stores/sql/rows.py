@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Done
 from sojourn.core.messages import Json, Message, text_of, tool_calls_of
-from sojourn.core.sessions import Principal, Session, SessionId
+from sojourn.core.sessions import DETAIL_FIELDS, Principal, Session, SessionId
 from sojourn.text.codec import field_names
 from sojourn.text.escape import escape, unescape
 from sojourn.text.query import Clause, matches_terms, matches_text
@@ -44,16 +44,6 @@ MESSAGE_COLUMNS = _FIELDS
 # The columns of `sessions` that hold a Session, in the order stores read them.
 _LAST = ("tags", "preview", "last_active")
 SESSION_COLUMNS = (*(field.name for field in fields(Session) if field.name not in (*_LAST, "details")), *_LAST)
-# Keys of `Session.details`, with the names and meanings they have in Hermes.
-DETAIL_FIELDS = tuple(
-    """
-    user_id session_key chat_id chat_type thread_id display_name origin_json expiry_finalized model_config
-    system_prompt cache_read_tokens cache_write_tokens reasoning_tokens git_branch git_repo_root billing_provider
-    billing_base_url billing_mode actual_cost_usd cost_status cost_source pricing_version api_call_count
-    compression_failure_cooldown_until compression_failure_error compression_fallback_streak profile_name
-    rewind_count source_home source_id extra
-    """.split()  # noqa: SIM905  a list literal would take a line per name
-)
 # Columns that only Sojourn writes; importers fill the others.
 _COUNTERS = ("last_seq", "revision", "driver_fence", "message_count", "tool_call_count")
 _STATE = ("program", "trashed_at", "branched_from", "copied")

@@ -10,6 +10,7 @@ from typing import Any
 from sojourn.core.errors import BadInput, Conflict, Forgotten, NotFound, TitleTaken
 from sojourn.core.messages import Json
 from sojourn.core.sessions import (
+    DETAIL_FIELDS,
     OWNER,
     Principal,
     Session,
@@ -21,14 +22,7 @@ from sojourn.core.sessions import (
 )
 from sojourn.ports.store import Listing, SearchQuery
 from sojourn.stores.sql.db import Conditions, Db, fetch_number, placeholders
-from sojourn.stores.sql.rows import (
-    DETAIL_FIELDS,
-    SESSION_COLUMNS,
-    coerce_column,
-    session_from,
-    title_terms,
-    to_stored_text,
-)
+from sojourn.stores.sql.rows import SESSION_COLUMNS, coerce_column, session_from, title_terms, to_stored_text
 from sojourn.stores.sql.session_names import find_session_id
 from sojourn.text.escape import escape, unescape
 from sojourn.text.query import Clause, parse_query

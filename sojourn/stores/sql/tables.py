@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sojourn.stores.sql.rows import DETAIL_FIELDS, MESSAGE_COLUMNS, SESSION_COLUMNS
+from sojourn.core.sessions import DETAIL_FIELDS
+from sojourn.stores.sql.rows import MESSAGE_COLUMNS, SESSION_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
