@@ -15,8 +15,8 @@ from sojourn.core.places import Place
 from sojourn.core.settings import Secret
 from sojourn.platforms.matrix import MatrixSettings
 from sojourn.platforms.matrix.adapter import Matrix
-from sojourn.platforms.matrix.device_signatures import OwnIdentity, build_seeds, find_identity
 from sojourn.platforms.matrix.sign_in import sign_in
+from sojourn.platforms.matrix_encryption.device_signatures import OwnIdentity, build_seeds, find_identity
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_harness import PICTURE, PostedMessage
 from sojourn.testing.platform_steps import listening

@@ -47,7 +47,7 @@ from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import BotProfile, File, Inbound, PlatformInfo, Sent
 
 if ENCRYPTION_ENABLED:
-    from sojourn.platforms.matrix.encryption import EncryptedClient
+    from sojourn.platforms.matrix_encryption.client import EncryptedClient
 
 NAME = "matrix"
 _REPLY_TIMEOUT_SECONDS = 120.0  # of any request

@@ -18,8 +18,13 @@ from nio import AsyncClient, ErrorResponse, Event, KeysQueryError, KeysQueryResp
 from nio.crypto import Olm, OlmDevice
 from nio.exceptions import EncryptionError, LocalProtocolError
 
-from sojourn.platforms.matrix.device_signatures import OwnIdentity, SigningIdentity, build_seeds, find_identity
-from sojourn.platforms.matrix.key_store import KeyStore, MessageIndexes, open_key_store
+from sojourn.platforms.matrix_encryption.device_signatures import (
+    OwnIdentity,
+    SigningIdentity,
+    build_seeds,
+    find_identity,
+)
+from sojourn.platforms.matrix_encryption.key_store import KeyStore, MessageIndexes, open_key_store
 
 _PATH = "/_matrix/client/v3"
 
