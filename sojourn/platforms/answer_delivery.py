@@ -9,7 +9,7 @@ import uuid
 from sojourn.core.errors import SendRefused
 from sojourn.core.places import Place
 from sojourn.core.settings import Secret
-from sojourn.platforms.http_receiver import compute_hub_signature
+from sojourn.platforms.request_checks import compute_hub_signature
 from sojourn.platforms.rest_client import RestClient
 from sojourn.ports.platform import Sent
 

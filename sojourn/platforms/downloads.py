@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import mimetypes
 from collections.abc import Awaitable, Iterable, Sequence
+from dataclasses import replace
 
 import httpx2
 
 from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
-from sojourn.ports.platform import File
+from sojourn.ports.platform import File, Inbound
 
 _MAX_FILE_BYTES = 50 * 1024 * 1024
 _MAX_REDIRECTS = 3  # hops
+_MAX_FILES = 20  # of one message
 _SIGNATURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"%PDF": "application/pdf"}
 _UNKNOWN_TYPE = "application/octet-stream"
 
@@ -104,15 +106,24 @@ def guess_media_type(data: bytes) -> str:
     return next((kind for signature, kind in _SIGNATURES.items() if data.startswith(signature)), "")
 
 
-async def collect_files(fetches: Iterable[Awaitable[File | None]]) -> tuple[tuple[File, ...], list[str]]:
-    """The files of a message, fetched one after the other, and a line for each that could not be downloaded."""
-    files, problems = list[File](), list[str]()
-    for fetch in fetches:
+async def attach_files(
+    inbound: Inbound, fetches: Iterable[Awaitable[File | None]], names: Sequence[str] = ()
+) -> Inbound | None:
+    """A message with its files, fetched one after the other, and a line for each that could not be downloaded: to try
+    again would block the next messages. None if it then has neither text nor a file.
+
+    fetches: give a file, or None for what is none; a generator, so that each begins when it is its turn
+    names: of the files, where a message has them
+    """
+    files, lines = list(inbound.files), [inbound.text] if inbound.text else []
+    for n, fetch in enumerate(fetches):
         try:
             files += [file] if (file := await fetch) is not None else []
         except (SendRefused, PlatformDown, KeyRefused) as error:
-            problems.append(f"[A file could not be downloaded: {error}]")
-    return tuple(files), problems
+            lines.append(f"[{names[n] if n < len(names) else 'A file'} could not be downloaded: {error}]")
+        if len(files) + len(lines) > _MAX_FILES:
+            break
+    return replace(inbound, text="\n".join(lines), files=tuple(files)) if lines or files else None
 
 
 def _build_origin(address: httpx2.URL) -> tuple[str, str, int | None]:

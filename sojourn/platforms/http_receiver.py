@@ -2,7 +2,7 @@
 
 A network gives `read_request`, which sees the raw bytes, checks who sends them and says what they bring:
 
-    self._receiver = HttpReceiver(app.store, NAME, host=…, port=…, read_request=self._read_request, timeout_seconds=4)
+    self._receiver = HttpReceiver(app.store, NAME, settings, self._read_request, timeout_seconds=4)
 
     async def _read_request(self, request: IncomingRequest) -> RequestAnswer | Delivery[dict[str, Any]]:
         if request.method == "GET":                                   # a handshake is answered and brings nothing
@@ -27,28 +27,24 @@ at once. `serve` without `receive` is for a network whose requests only say that
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
-import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from sojourn.core.settings import Secret
 from sojourn.log_limits import RepeatFilter
 from sojourn.platforms.replay_memory import ReplayMemory
+from sojourn.platforms.request_checks import RequestRefused
 from sojourn.platforms.shared_server import refuse_sender, serve_path
 from sojourn.ports.store import RecordStore
 
 MAX_BODY_BYTES = 1_000_000  # unless a network sends more
 _MAX_UNREAD_BYTES = 32_000_000  # of all bodies together that are being read
 _MAX_WAITING = 200  # items that are not stored yet
-_MAX_DEPTH = 32  # levels of JSON
 _RETRY_SECONDS = "5"
 
 T = TypeVar("T")
@@ -88,12 +84,14 @@ class Delivery(Generic[T]):
     is_lasting: bool = False  # whether the signature is valid for ever, so that ids are remembered for ever
 
 
-class RequestRefused(Exception):
-    """The request is not taken. `reason` is logged and must not quote it. 401 says the same as an unknown path."""
+class ListenAddress(Protocol):
+    """Where we listen; a network's settings have it."""
 
-    def __init__(self, reason: str, *, status: int = 401) -> None:
-        super().__init__(reason)
-        self.reason, self.status = reason, status
+    @property
+    def host(self) -> str: ...
+
+    @property
+    def port(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +109,13 @@ class HttpReceiver(Generic[T]):
         self,
         store: RecordStore,
         name: str,
-        *,
-        host: str,
-        port: int,
+        address: ListenAddress,
         read_request: Callable[[IncomingRequest], Awaitable[RequestAnswer | Delivery[T]]],
+        *,
         timeout_seconds: float,
         max_body_bytes: int = MAX_BODY_BYTES,
     ) -> None:
-        self._memory, self._name, self._host, self._port = ReplayMemory(store), name, host, port
+        self._memory, self._name, self._host, self._port = ReplayMemory(store), name, address.host, address.port
         self._read_request, self._timeout_seconds = read_request, timeout_seconds
         self._max_body_bytes = max_body_bytes
         self._items: asyncio.Queue[_PendingItem[T]] = asyncio.Queue()
@@ -226,42 +223,6 @@ class HttpReceiver(Generic[T]):
     def _scope(self, id: str) -> str:
         """Ids of two networks are never the same. Those of `webhook` begin with a route."""
         return id if self._name == "webhook" else f"{self._name}:{id}"
-
-
-def parse_request_json(body: bytes) -> dict[str, Any]:
-    """The JSON object in a body. RequestRefused (400) if it is none, or is nested too deeply. Halves of characters,
-    which cannot be stored, are replaced."""
-    try:
-        document = _clean(json.loads(body, parse_constant=_refuse_constant), _MAX_DEPTH)
-    except (ValueError, RecursionError) as error:
-        raise RequestRefused("it is not the JSON that was expected", status=400) from error
-    if not isinstance(document, dict):
-        raise RequestRefused("it is not a JSON object", status=400)
-    return document
-
-
-def is_equal(given: str, expected: str) -> bool:
-    """Compares a signature or a secret in constant time."""
-    return hmac.compare_digest(given.encode(errors="replace"), expected.encode(errors="replace"))
-
-
-def compute_hub_signature(secret: Secret, body: bytes) -> str:
-    """`X-Hub-Signature-256` of a body, as GitHub, Meta and others compute it."""
-    return "sha256=" + hmac.new(secret.reveal().encode(), body, hashlib.sha256).hexdigest()
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(name)
-
-
-def _clean(value: Any, levels: int) -> Any:
-    if levels == 0:
-        raise ValueError("too deep")
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {_clean(key, levels): _clean(one, levels - 1) for key, one in value.items()}
-    return [_clean(one, levels - 1) for one in value] if isinstance(value, list) else value
 
 
 def _to_response(answer: RequestAnswer) -> Response:

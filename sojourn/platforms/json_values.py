@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 import httpx2
@@ -39,6 +40,26 @@ def read_objects(page: object, key: str) -> list[dict[str, Any]]:
     """The objects of a list; its other items are left out."""
     value = page.get(key) if isinstance(page, dict) else None
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def read_time(page: object, key: str, *, per_second: int = 1) -> float:
+    """The time in a field, in seconds since 1970: of a number or of digits, or of a date as in ISO 8601. 0 without."""
+    value = page.get(key) if isinstance(page, dict) else None
+    if isinstance(value, str) and "T" in value:
+        return parse_date(value)
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 16:
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 10**11 * per_second:
+        return 0.0
+    return value / per_second
+
+
+def parse_date(text: str) -> float:
+    """Seconds since 1970 of a date as in ISO 8601; 0 if it is none."""
+    try:
+        return datetime.fromisoformat(text).timestamp() if "T" in text else 0.0
+    except (ValueError, OverflowError, OSError):
+        return 0.0
 
 
 def to_json(value: object) -> str:

@@ -78,6 +78,17 @@ _PLAIN_STYLE = MarkupStyle(
 )
 
 
+# One mark for each, as Slack, WhatsApp and XMPP have them.
+STAR_STYLE = replace(
+    _PLAIN_STYLE,
+    strong=("*", "*"),
+    em=("_", "_"),
+    strike=("~", "~"),
+    code=lambda text: f"`{text}`",
+    fence=lambda text, _: f"```\n{split_fences(text)}\n```",
+)
+
+
 def write_link(label: str, address: str) -> str:
     """A link for networks without labels: the address, after a label that says something else."""
     return address if label in (address, address.partition(":")[2]) else f"{label}: {address}"

@@ -18,6 +18,9 @@ class MessageFields:
     def __init__(self, data: bytes) -> None:
         self._fields = read_fields(data)
 
+    def has(self, number: int) -> bool:
+        return any(one == number for one, _ in self._fields)
+
     def get_number(self, number: int) -> int:
         """The last value of a field, as a signed number."""
         found = [value for one, value in self._fields if one == number and isinstance(value, int)]

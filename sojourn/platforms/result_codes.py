@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import httpx2
+
 from sojourn.core.errors import KeyRefused, Refusal, SendRefused
 from sojourn.platforms.expiring_token import TokenExpired
+from sojourn.platforms.json_values import parse_body
 
 _MAX_MESSAGE_CHARS = 200
 
@@ -20,7 +23,7 @@ class ResultCodes:
     key: str  # the setting to correct when the credential is refused
     code_field: str
     message_field: str
-    kinds: Mapping[int, Refusal]
+    kinds: Mapping[Refusal, Collection[int]]  # what the codes mean
     hints: Mapping[int, str] = field(default_factory=dict)
     key_codes: frozenset[int] = frozenset()
     token_codes: frozenset[int] = frozenset()
@@ -41,10 +44,44 @@ class ResultCodes:
             raise TokenExpired
         if code in self.key_codes:
             raise KeyRefused(f"{self.label} refuses the credential ({code}).", hint=f"Correct {self.key}.")
-        message = " ".join(str(document.get(self.message_field) or "no reason given").split())
-        text = f"{self.label} says: {code} {message[:_MAX_MESSAGE_CHARS].rstrip('.')}."
-        kind = self.kinds.get(code, "unknown")
-        raise SendRefused(text, kind=kind, retry_after=retry_after, hint=hint or self.hints.get(code, ""))
+        kind = self._find_kind(code) or "unknown"
+        hint = hint or self.hints.get(code, "")
+        raise SendRefused(self._describe(code, document), kind=kind, retry_after=retry_after, hint=hint)
+
+    def check_body(self, reply: httpx2.Response, *, retry_after: float | None = None, hint: str = "") -> dict[str, Any]:
+        """`check`, for an API whose answers carry a code whatever their HTTP status, but not if a server fails."""
+        if reply.status_code >= 500:
+            raise SendRefused(f"{self.label} says: {reply.status_code}.", kind="transient")
+        return self.check(parse_body(reply), retry_after=retry_after, hint=hint)
+
+    def check_reply(self, reply: httpx2.Response, error: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Returns the body of an answer whose HTTP status reports success; a code says why it does not.
+
+        error: the part of the body that has the code; the whole body if it is left out
+        """
+        page, status = parse_body(reply), reply.status_code
+        if reply.is_success and isinstance(page, dict) and error is None:
+            return page
+        said = page if error is None else error
+        code = read_code(said, self.code_field)
+        if code is not None and self.knows(code):
+            return self.check(said)
+        if status == 401:
+            raise KeyRefused(f"{self.label} refuses the credential.", hint=f"Correct {self.key}.")
+        kind: Refusal = "transient" if status >= 500 else "rate_limited" if status == 429 else "unknown"
+        raise SendRefused(self._describe(status if code is None else code, said), kind=kind)
+
+    def knows(self, code: int) -> bool:
+        """Whether a code says that something went wrong, and what."""
+        return code in self.key_codes or self._find_kind(code) is not None
+
+    def _find_kind(self, code: int) -> Refusal | None:
+        return next((kind for kind, codes in self.kinds.items() if code in codes), None)
+
+    def _describe(self, code: int, document: object) -> str:
+        message = document.get(self.message_field) if isinstance(document, dict) else None
+        words = " ".join(str(message or "no reason given").split())[:_MAX_MESSAGE_CHARS].rstrip(".")
+        return f"{self.label} says: {code} {words}."
 
 
 def read_refused_code(error: SendRefused) -> int:

@@ -146,7 +146,7 @@ async def test_a_lost_file_is_said(harness, bot):
         await harness.server.say(DM, ANN, "watch", attachments=[gone])
         heard = await ear.hear()
     assert (heard.files, heard.text.splitlines()[0]) == ((), "watch")
-    assert "could not be downloaded: film.mp4" in heard.text
+    assert "[film.mp4 could not be downloaded: Discord: " in heard.text
 
 
 async def test_a_bare_id_is_known_once_it_was_seen(harness, bot):

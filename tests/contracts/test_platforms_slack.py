@@ -105,7 +105,7 @@ async def test_a_lost_file_is_said(harness, app):
         await harness.server.say(DM, None, ANN, "watch", subtype="file_share", files=[file])
         heard = await ear.hear()
     assert (heard.files, heard.text.splitlines()[0]) == ((), "watch")
-    assert "could not be downloaded: film.mp4" in heard.text
+    assert "[film.mp4 could not be downloaded: " in heard.text
 
 
 async def test_markup_arrives_as_slack_writes_it_and_links_are_not_unfolded(harness, app):

@@ -103,7 +103,7 @@ async def test_the_largest_picture_is_taken_and_a_lost_file_is_said(harness, bot
     picture, film = await heard(bot, 2)
     assert [(file.data, file.media_type) for file in picture.files] == [(b"big", "image/jpeg")]
     assert film.files == ()
-    assert film.text.startswith("watch\n[A file was sent, but could not be downloaded: film.mp4.")
+    assert film.text.startswith("watch\n[film.mp4 could not be downloaded: Telegram: ")
 
 
 async def test_a_webhook_of_earlier_days_is_taken_down(harness, bot):

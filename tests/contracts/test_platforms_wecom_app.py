@@ -5,7 +5,7 @@ import time
 import pytest
 
 from sojourn.core.errors import BadConfig, BadInput, SendRefused
-from sojourn.platforms.http_receiver import RequestRefused
+from sojourn.platforms.request_checks import RequestRefused
 from sojourn.platforms.wecom_app.callbacks import (
     CallbackKeys,
     decrypt,

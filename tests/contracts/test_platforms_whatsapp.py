@@ -8,8 +8,8 @@ import pytest
 
 from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SendRefused
 from sojourn.core.settings import Secret
-from sojourn.platforms.http_receiver import compute_hub_signature
 from sojourn.platforms.reply_tickets import KIND, ReplyTickets
+from sojourn.platforms.request_checks import compute_hub_signature
 from sojourn.ports.platform import Button, File, Sent, has_lasting_buttons
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_harness import PICTURE

@@ -17,7 +17,7 @@ import pytest
 
 from sojourn.core.settings import Secret
 from sojourn.platforms.feishu.frames import FeishuFrame, build_ping, decode_frame
-from sojourn.platforms.http_receiver import compute_hub_signature
+from sojourn.platforms.request_checks import compute_hub_signature
 from sojourn.platforms.sms.requests import compute_signature
 from tests.servers import dingtalk, feishu, microsoft, sms, teams, wecom, whatsapp
 

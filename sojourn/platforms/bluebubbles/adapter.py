@@ -13,7 +13,6 @@ import logging
 import time
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import replace
 
 from sojourn.core.errors import SendRefused
 from sojourn.core.places import Place
@@ -21,17 +20,18 @@ from sojourn.platforms.bluebubbles import NAME, BluebubblesSettings
 from sojourn.platforms.bluebubbles.api import BluebubblesApi
 from sojourn.platforms.bluebubbles.messages import ImessageRow, build_place, parse_row
 from sojourn.platforms.cursor import CursorStore
-from sojourn.platforms.http_receiver import HttpReceiver, IncomingRequest, RequestAnswer, RequestRefused, is_equal
+from sojourn.platforms.downloads import attach_files
+from sojourn.platforms.http_receiver import HttpReceiver, IncomingRequest, RequestAnswer
 from sojourn.platforms.json_values import read_text
 from sojourn.platforms.markdown import render_plain
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.reply_tickets import ReplyTickets
+from sojourn.platforms.request_checks import RequestRefused, is_equal
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import BotProfile, File, Inbound, PlatformInfo, Sent
 
 _WEBHOOK_POLL_SECONDS = 60.0  # in case a request was lost
 _GUID_SECONDS = 10 * 365 * 86_400.0  # a chat keeps its GUID until another is seen
-_MAX_FILES = 20  # of one message
 _REACTIONS = {"❤": "love", "👍": "like", "👎": "dislike", "😂": "laugh", "‼": "emphasize", "❓": "question"}
 
 _log = logging.getLogger(__name__)
@@ -50,14 +50,7 @@ class Bluebubbles:
         self._guids = ReplyTickets(app.store, NAME, self.account)  # what the Mac calls each chat
         key = self._settings.password.reveal().encode()
         self._secret = hmac.new(key, b"sojourn webhook", hashlib.sha256).hexdigest()
-        self._receiver = HttpReceiver[None](
-            app.store,
-            NAME,
-            host=self._settings.host,
-            port=self._settings.port,
-            read_request=self._read_request,
-            timeout_seconds=1,
-        )
+        self._receiver = HttpReceiver[None](app.store, NAME, self._settings, self._read_request, timeout_seconds=1)
 
     async def identify(self) -> BotProfile:
         async with refusals_as_outage():
@@ -112,14 +105,7 @@ class Bluebubbles:
         if row.inbound is None:
             return None
         await self._guids.save(row.inbound.place, row.guid, expires_at=time.time() + _GUID_SECONDS)
-        files, problems = list[File](), list[str]()
-        for attachment in row.attachments[:_MAX_FILES]:
-            try:
-                files.append(await self._api.download(attachment))
-            except SendRefused as error:
-                problems.append(f"[A file could not be downloaded: {error}]")
-        text = "\n".join(filter(None, (row.inbound.text, *problems)))
-        return replace(row.inbound, text=text, files=tuple(files)) if text or files else None
+        return await attach_files(row.inbound, (self._api.download(one) for one in row.attachments))
 
     async def _find_guid(self, place: Place) -> str:
         """What the Mac calls a chat; empty for a person who has not written."""

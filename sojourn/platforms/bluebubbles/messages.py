@@ -10,7 +10,7 @@ from typing import Any
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.bluebubbles import NAME
-from sojourn.platforms.json_values import read_object, read_objects, read_text
+from sojourn.platforms.json_values import read_object, read_objects, read_text, read_time
 from sojourn.ports.platform import Inbound
 
 _GUID = re.compile(r"[A-Za-z]{1,20};([-+]);(\S{1,200})")  # iMessage;-;+4917… or any;+;chat12…
@@ -78,14 +78,13 @@ def _to_inbound(message: Mapping[str, Any], chat: Mapping[str, Any], mention_nam
     is_group = place.kind == "group" or chat.get("style") == _GROUP_STYLE
     if is_group != (place.kind == "group"):
         return None
-    created = message.get("dateCreated")
     is_named = re.search(rf"\b{re.escape(mention_name)}\b", text, re.IGNORECASE) is not None
     return Inbound(
         id=guid,
         place=place if is_group else build_place(person),
         sender=Sender(id=person),
         text=text,
-        at=created / 1000 if isinstance(created, int) and 0 < created < 2**53 else 0.0,
+        at=read_time(message, "dateCreated", per_second=1000),
         reply_to=read_text(message, "threadOriginatorGuid"),
         mentioned=not is_group or is_named,
     )

@@ -6,32 +6,20 @@ long as it lives. With the template of an AI card, messages are cards: they can 
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from typing import Any
 
 from sojourn.core.errors import SendRefused
 from sojourn.core.places import Place
-from sojourn.platforms.dingtalk import NAME, DingTalkSettings
+from sojourn.platforms.card_buttons import build_button_data
+from sojourn.platforms.dingtalk import NAME, DingTalkSettings, messages
 from sojourn.platforms.dingtalk.api import CARD_TOPIC, MESSAGE_TOPIC, DingTalkApi
-from sojourn.platforms.dingtalk.messages import (
-    StreamFrame,
-    build_message,
-    build_session_message,
-    build_title,
-    escape_markdown,
-    parse_frame,
-    place_from_chat,
-    read_attachments,
-    to_inbound,
-    to_markdown,
-    to_press,
-)
-from sojourn.platforms.downloads import VendorDownloads
+from sojourn.platforms.dingtalk.messages import FileReference, StreamFrame, build_message, to_markdown
+from sojourn.platforms.downloads import VendorDownloads, attach_files
 from sojourn.platforms.json_socket import JsonSocket, open_socket
+from sojourn.platforms.json_values import to_json
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.reply_tickets import ReplyTickets
 from sojourn.ports.app import PluginContext
@@ -39,7 +27,6 @@ from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 
 _MEDIA_HOSTS = ("dingtalk.com", "aliyuncs.com", "alicdn.com")
 _MAX_PARAM_BYTES = 15_000  # of the parameters of a message
-_MAX_FILES = 20  # of one message
 _CARD_PREFIX = "card/"
 
 
@@ -60,7 +47,7 @@ class DingTalk:
         async with refusals_as_outage(), AsyncExitStack() as stack:
             socket = await self._open(stack)
             while True:
-                frame = parse_frame(await socket.receive())
+                frame = messages.parse_frame(await socket.receive())
                 if frame.type == "SYSTEM" and frame.topic == "disconnect":  # the server is about to close it
                     old, socket = socket, await self._open(stack)
                     await old.close()
@@ -76,33 +63,23 @@ class DingTalk:
         if frame.type != "CALLBACK" or frame.topic not in (MESSAGE_TOPIC, CARD_TOPIC):
             return None
         if frame.topic == CARD_TOPIC:
-            return to_press(frame, f"{_CARD_PREFIX}{frame.data.get('outTrackId')}")
-        inbound = to_inbound(frame.data)
-        if inbound is None:
+            return messages.to_press(frame, f"{_CARD_PREFIX}{frame.data.get('outTrackId')}")
+        if (bare := messages.to_inbound(frame.data)) is None:
             return None
-        files, problems = await self._fetch_files(frame.data)
-        text = "\n".join(filter(None, (inbound.text, *problems)))
-        if not text and not files:
-            return None
-        await self._save_session(inbound.place, frame.data)
-        return replace(inbound, text=text, files=tuple(files))
+        inbound = await attach_files(bare, (self._fetch(one) for one in messages.read_attachments(frame.data)))
+        if inbound is not None:
+            await self._save_session(inbound.place, frame.data)
+        return inbound
 
     async def _save_session(self, place: Place, data: Mapping[str, Any]) -> None:
         webhook, until = data.get("sessionWebhook"), data.get("sessionWebhookExpiredTime")
         if isinstance(webhook, str) and isinstance(until, int) and self._api.is_session_webhook(webhook):
             await self._sessions.save(place, webhook, expires_at=min(until, 10**14) / 1000)
 
-    async def _fetch_files(self, data: Mapping[str, Any]) -> tuple[list[File], list[str]]:
-        """The files of a message, and a line for each that could not be downloaded."""
-        files, problems = list[File](), list[str]()
-        for one in read_attachments(data)[:_MAX_FILES]:
-            body = {"robotCode": self._robot, "downloadCode": one.code}
-            try:
-                page = await self._api.call("POST", "/v1.0/robot/messageFiles/download", body)
-                files.append(await self._downloads.fetch(str(page.get("downloadUrl", "")), name=one.name))
-            except SendRefused as error:
-                problems.append(f"[A file could not be downloaded: {error}]")
-        return files, problems
+    async def _fetch(self, file: FileReference) -> File:
+        body = {"robotCode": self._robot, "downloadCode": file.code}
+        page = await self._api.call("POST", "/v1.0/robot/messageFiles/download", json=body)
+        return await self._downloads.fetch(str(page.get("downloadUrl", "")), name=file.name)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         check_length(text, self.info)
@@ -115,21 +92,21 @@ class DingTalk:
         except SendRefused as error:
             if error.kind != "forbidden" or session is None:
                 raise
-        await self._api.post_to_session(session.value, build_session_message(text, plain=plain))
+        await self._api.post_to_session(session.value, messages.build_session_message(text, plain=plain))
         return Sent(place=place, id=f"session/{uuid.uuid4().hex}")  # DingTalk gives none
 
     async def _post(self, place: Place, kind: str, params: Mapping[str, str]) -> Sent:
         """Sends a message through the Open API."""
-        param = json.dumps(params, ensure_ascii=False)
+        param = to_json(params)
         if len(param.encode()) > _MAX_PARAM_BYTES:
             raise SendRefused("The message is too long for DingTalk.", kind="too_long")
         body: dict[str, Any] = {"robotCode": self._robot, "msgKey": kind, "msgParam": param}
         if place.kind == "group":
-            page = await self._api.call(
-                "POST", "/v1.0/robot/groupMessages/send", body | {"openConversationId": place.chat}
-            )
+            body |= {"openConversationId": place.chat}
+            page = await self._api.call("POST", "/v1.0/robot/groupMessages/send", json=body)
         else:
-            page = await self._api.call("POST", "/v1.0/robot/oToMessages/batchSend", body | {"userIds": [place.chat]})
+            body |= {"userIds": [place.chat]}
+            page = await self._api.call("POST", "/v1.0/robot/oToMessages/batchSend", json=body)
             if page.get("invalidStaffIdList"):
                 raise SendRefused(f"DingTalk does not know the person {place.chat}.", kind="not_found")
             if page.get("flowControlledStaffIdList"):
@@ -142,7 +119,9 @@ class DingTalk:
         media = await self._api.upload(file)
         if file.media_type.startswith("image/"):  # in Markdown, as a picture alone has no caption
             text = f"![]({media})" + (f"\n\n{to_markdown(caption)}" if caption else "")
-            return await self._post(place, "sampleMarkdown", {"title": build_title(caption or file.name), "text": text})
+            return await self._post(
+                place, "sampleMarkdown", {"title": messages.build_title(caption or file.name), "text": text}
+            )
         if caption:
             await self._post(place, *build_message(caption, plain=False))
         suffix = file.name.rpartition(".")[2] if "." in file.name else "bin"
@@ -151,7 +130,7 @@ class DingTalk:
         )
 
     def home(self, chat: str) -> Place:
-        return place_from_chat(chat.strip())
+        return messages.place_from_chat(chat.strip())
 
     async def close(self) -> None:
         await self._api.close()
@@ -183,7 +162,7 @@ class DingTalkCards(DingTalk):
             f"{model}OpenSpaceModel": {"supportForward": False},
             f"{model}OpenDeliverModel": deliver,
         }
-        await self._api.call("POST", "/v1.0/card/instances/createAndDeliver", body)
+        await self._api.call("POST", "/v1.0/card/instances/createAndDeliver", json=body)
         return Sent(place=place, id=f"{_CARD_PREFIX}{id}")
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
@@ -195,15 +174,14 @@ class DingTalkCards(DingTalk):
             "cardData": {"cardParamMap": _build_card(text, sent.place, (), plain=plain)},
             "cardUpdateOptions": {"updateCardDataByKey": True},
         }
-        await self._api.call("PUT", "/v1.0/card/instances", body)
+        await self._api.call("PUT", "/v1.0/card/instances", json=body)
 
 
 def _build_card(text: str, place: Place, buttons: Sequence[Button], *, plain: bool) -> dict[str, str]:
     """The variables of a card. A button brings back its place: the callback does not name it."""
-    values = [{"value": one.value, "label": one.label, "chat": place.chat} for one in buttons]
-    shown = [{"text": one["label"], "value": json.dumps(one, ensure_ascii=False)} for one in values]
-    content = to_markdown(escape_markdown(text) if plain else text)
-    return {"content": content, "buttons": json.dumps(shown, ensure_ascii=False)}
+    shown = [{"text": one.label, "value": to_json(build_button_data(one, place))} for one in buttons]
+    content = to_markdown(messages.escape_markdown(text) if plain else text)
+    return {"content": content, "buttons": to_json(shown)}
 
 
 def _build_reply(frame: StreamFrame) -> dict[str, Any]:

@@ -10,10 +10,11 @@ import httpx2
 
 from sojourn.core.errors import KeyRefused, SendRefused, SojournError
 from sojourn.platforms.dingtalk import SECRET_VARIABLE, DingTalkSettings
-from sojourn.platforms.expiring_token import ExpiringToken, TokenExpired
+from sojourn.platforms.expiring_token import TokenExpired
 from sojourn.platforms.json_values import parse_body
 from sojourn.platforms.rest_client import RestClient
 from sojourn.platforms.result_codes import ResultCodes
+from sojourn.platforms.token_client import TokenClient
 from sojourn.ports.platform import File
 
 MESSAGE_TOPIC, CARD_TOPIC = "/v1.0/im/bot/messages/get", "/v1.0/card/instances/callback"
@@ -23,20 +24,19 @@ _CODES = ResultCodes(
     key=SECRET_VARIABLE,
     code_field="errcode",
     message_field="errmsg",
-    kinds={130101: "rate_limited", 310000: "bad_format", _SESSION_OVER_CODE: "forbidden", 40035: "bad_format"},
+    kinds={"rate_limited": (130101,), "bad_format": (310000, 40035), "forbidden": (_SESSION_OVER_CODE,)},
     hints={_SESSION_OVER_CODE: "Write to the robot again, or give the app the right qyapi_robot_sendmsg."},
     token_codes=frozenset({40014, 42001, 88}),
 )
 
 
-class DingTalkApi:
+class DingTalkApi(TokenClient):
     """One app on both of DingTalk's servers."""
 
     def __init__(self, settings: DingTalkSettings) -> None:
+        super().__init__("DingTalk", settings.base_url, key=SECRET_VARIABLE)
         self._settings = settings
-        self._http = RestClient("DingTalk", settings.base_url, key=SECRET_VARIABLE)
         self._oapi = RestClient("DingTalk", settings.oapi_url, key=SECRET_VARIABLE)
-        self._token = ExpiringToken(self._fetch_token, to_key_refused=self._http.to_key_refused)
 
     async def open_stream(self) -> str:
         """Registers a connection, and gives the address of its WebSocket, which is valid once. KeyRefused."""
@@ -49,28 +49,22 @@ class DingTalkApi:
         reply = await self._http.exchange("POST", "/v1.0/gateway/connections/open", json=body)
         if reply.status_code in (400, 401):
             raise self._http.to_key_refused()
-        page = self._read(reply)
+        page = self.check(reply)
         endpoint, ticket = str(page.get("endpoint", "")), str(page.get("ticket", ""))
         if not endpoint.startswith(("ws://", "wss://")) or not ticket:
             raise SendRefused("DingTalk gives no address for the stream.", kind="transient")
         return f"{endpoint}?ticket={quote(ticket, safe='')}"
 
-    async def _fetch_token(self) -> tuple[str, float]:
+    async def fetch_token(self) -> tuple[str, float]:
         body = {"appKey": self._settings.client_id, "appSecret": self._settings.client_secret.reveal()}
         reply = await self._http.exchange("POST", "/v1.0/oauth2/accessToken", json=body)
         if reply.status_code in (400, 401, 403):
             raise self._http.to_key_refused()
-        page = self._read(reply)
+        page = self.check(reply)
         return str(page["accessToken"]), float(page["expireIn"])
 
-    async def call(self, method: str, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Calls the Open API. SendRefused, KeyRefused, PlatformDown."""
-
-        async def request(token: str) -> dict[str, Any]:
-            headers = {"x-acs-dingtalk-access-token": token}
-            return self._read(await self._http.exchange(method, path, json=body, headers=headers))
-
-        return await self._token.use(request)
+    def authorize(self, token: str) -> dict[str, dict[str, str]]:
+        return {"headers": {"x-acs-dingtalk-access-token": token}}
 
     async def post_to_session(self, webhook: str, body: Mapping[str, Any]) -> None:
         """Answers through the address that came with a message. SendRefused, PlatformDown."""
@@ -92,9 +86,9 @@ class DingTalkApi:
                 parse_body(await self._oapi.exchange("POST", "/media/upload", params=params, files=media))
             )
 
-        return str((await self._token.use(request)).get("media_id", ""))
+        return str((await self.token.use(request)).get("media_id", ""))
 
-    def _read(self, reply: httpx2.Response) -> dict[str, Any]:
+    def check(self, reply: httpx2.Response) -> dict[str, Any]:
         document = parse_body(reply)
         if reply.is_success and isinstance(document, dict):
             return document
@@ -117,7 +111,7 @@ class DingTalkApi:
         return error
 
     async def close(self) -> None:
-        await self._http.close()
+        await super().close()
         await self._oapi.close()
 
 

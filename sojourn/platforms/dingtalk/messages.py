@@ -10,8 +10,9 @@ from typing import Any
 
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
+from sojourn.platforms import card_buttons
 from sojourn.platforms.dingtalk import NAME
-from sojourn.platforms.json_values import parse_object, read_object, read_objects, read_text
+from sojourn.platforms.json_values import parse_object, read_object, read_objects, read_text, read_time
 from sojourn.ports.platform import Inbound
 
 _GROUP = re.compile(r"cid[\w+/=-]{4,120}")
@@ -66,7 +67,7 @@ def place_from_chat(chat: str) -> Place:
 def to_inbound(data: Mapping[str, Any]) -> Inbound | None:
     """Maps a message, its files left out; None if it is not one of a person."""
     person, id = read_text(data, "senderStaffId") or read_text(data, "senderId"), read_text(data, "msgId")
-    kind, at = read_text(data, "conversationType"), data.get("createAt")
+    kind = read_text(data, "conversationType")
     chat = {"1": person, "2": read_text(data, "conversationId")}.get(kind, "")
     if not id or not person or not chat:
         return None
@@ -81,7 +82,7 @@ def to_inbound(data: Mapping[str, Any]) -> Inbound | None:
         place=place,
         sender=Sender(id=person, name=read_text(data, "senderNick")),
         text=_read_text(data),
-        at=at / 1000 if isinstance(at, int) and 0 < at < 10**14 else 0.0,
+        at=read_time(data, "createAt", per_second=1000),
     )
 
 
@@ -116,19 +117,13 @@ def read_attachments(data: Mapping[str, Any]) -> list[FileReference]:
 
 
 def to_press(frame: StreamFrame, message_id: str) -> Inbound | None:
-    """Maps a press of a button under one of our cards; its `value` is what `build_button` made."""
+    """Maps a press of a button under one of our cards; its `value` is what `build_button_data` made."""
     private = read_object(parse_object(frame.data.get("content")), "cardPrivateData")
     button = parse_object(read_object(private, "params").get("value"))
-    person, value = read_text(frame.data, "userId"), read_text(button, "value")
-    if not frame.id or not person or not value:
-        return None
-    try:
-        place = place_from_chat(read_text(button, "chat"))
-    except BadInput:
-        return None
-    text = read_text(button, "label") or value
-    sender = Sender(id=person)
-    return Inbound(id=f"press/{frame.id}", place=place, sender=sender, text=text, pressed=value, reply_to=message_id)
+    person = read_text(frame.data, "userId")
+    return card_buttons.to_press(
+        button, lambda chat, _: place_from_chat(chat), id=frame.id, person=person, question=message_id
+    )
 
 
 def build_message(text: str, *, plain: bool) -> tuple[str, dict[str, str]]:

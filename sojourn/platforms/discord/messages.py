@@ -8,9 +8,10 @@ from typing import Any
 
 import discord
 
-from sojourn.core.errors import BadInput
+from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.discord import NAME
+from sojourn.platforms.downloads import attach_files
 from sojourn.ports.platform import File, Inbound
 
 _LINK = "https://discord.com/channels/"
@@ -47,25 +48,21 @@ async def to_inbound(message: discord.Message, client: discord.Client) -> Inboun
     bot = client.user
     if bot is None or message.author.bot or message.webhook_id or message.type not in _PERSON_MESSAGES:
         return None
-    text = message.content.replace(f"<@{bot.id}>", "").replace(f"<@!{bot.id}>", "").strip()
-    files, problems = await _fetch_files(message)
-    text = "\n".join(filter(None, (text, *problems)))
-    if not text and not files:
-        return None
     channel: object = message.channel
     if isinstance(channel, discord.PartialMessageable):  # its session key depends on whether it is a thread
         channel = await client.fetch_channel(message.channel.id)
     replied_to = message.reference.message_id if message.reference else None
-    return Inbound(
+    inbound = Inbound(
         id=str(message.id),
         place=place_from_channel(channel),
         sender=Sender(id=str(message.author.id), name=message.author.display_name),
-        text=text,
-        files=files,
+        text=message.content.replace(f"<@{bot.id}>", "").replace(f"<@!{bot.id}>", "").strip(),
         at=message.created_at.timestamp(),
         reply_to=str(replied_to) if replied_to else "",
         mentioned=isinstance(channel, discord.DMChannel) or bot.id in message.raw_mentions or bot in message.mentions,
     )
+    files = message.attachments
+    return await attach_files(inbound, (_fetch_file(one) for one in files), [one.filename for one in files])
 
 
 async def to_button_press(press: discord.Interaction, client: discord.Client) -> Inbound | None:
@@ -88,13 +85,10 @@ async def to_button_press(press: discord.Interaction, client: discord.Client) ->
     )
 
 
-async def _fetch_files(message: discord.Message) -> tuple[tuple[File, ...], list[str]]:
-    """Downloads the attachments; failures become a line of text each."""
-    files, problems = list[File](), list[str]()
-    for one in message.attachments:
-        kind = (one.content_type or guess_type(one.filename)[0] or "application/octet-stream").partition(";")[0]
-        try:
-            files.append(File(name=one.filename, media_type=kind, data=await one.read()))
-        except (discord.NotFound, discord.Forbidden) as error:
-            problems.append(f"[A file was sent, but could not be downloaded: {one.filename}. Discord: {error.text}]")
-    return tuple(files), problems
+async def _fetch_file(one: discord.Attachment) -> File:
+    """SendRefused."""
+    kind = (one.content_type or guess_type(one.filename)[0] or "application/octet-stream").partition(";")[0]
+    try:
+        return File(name=one.filename, media_type=kind, data=await one.read())
+    except (discord.NotFound, discord.Forbidden) as error:
+        raise SendRefused(f"Discord: {error.text}", kind="not_found") from error

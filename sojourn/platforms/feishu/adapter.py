@@ -11,7 +11,6 @@ import base64
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -20,24 +19,17 @@ from websockets.exceptions import ConnectionClosed
 
 from sojourn.core.errors import SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place
-from sojourn.platforms.feishu import NAME, FeishuSettings
+from sojourn.platforms.downloads import attach_files
+from sojourn.platforms.feishu import NAME, FeishuSettings, messages
 from sojourn.platforms.feishu.api import MESSAGES, FeishuApi
 from sojourn.platforms.feishu.comments import EVENT as COMMENT_EVENT
 from sojourn.platforms.feishu.comments import DocumentComments, is_document, parse_documents, to_comment
 from sojourn.platforms.feishu.frames import DATA, FrameParts, build_ping, decode_frame
-from sojourn.platforms.feishu.messages import (
-    CARD_PREFIX,
-    ReceivedMessage,
-    build_card,
-    build_picture,
-    build_place,
-    build_text,
-    to_press,
-    to_received,
-)
+from sojourn.platforms.feishu.messages import CARD_PREFIX, Resource, build_place, build_text, to_press, to_received
 from sojourn.platforms.feishu.webhook import build_receiver
 from sojourn.platforms.json_socket import open_connection
 from sojourn.platforms.json_values import parse_object, read_object, read_text, to_json
+from sojourn.platforms.newest_values import NewestValues
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.reply_tickets import ReplyTickets
 from sojourn.ports.app import PluginContext
@@ -45,10 +37,8 @@ from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 
 _MESSAGE_EVENT, _PRESS_EVENT = "im.message.receive_v1", "card.action.trigger"
 _ROOT_SECONDS = 10 * 365 * 86_400.0  # a thread keeps its first message
-_MAX_FILES = 20  # of one message
 _MORE = "…"  # ends a text that is still growing
 _GROWING_EDITS = 17  # of the twenty that Feishu allows; the others are for the complete text
-_MAX_KEPT = 500  # messages whose edits are counted
 _SIGN_NAMES = ["GLANCE", "THUMBSUP", "ThumbsDown", "CheckMark", "CrossMark", "PARTY", "THANKS", "THINKING", "OneSecond"]
 _SIGN_NAMES += ["HEART", "Fire", "OK", "APPLAUSE", "Typing"]
 _SIGNS = dict(zip("👀👍👎✅❌🎉🙏🤔⏳❤🔥👌👏✍", _SIGN_NAMES, strict=True))
@@ -67,12 +57,12 @@ class Feishu:
         self._receiver = build_receiver(app.store, settings, is_wanted=self._is_wanted) if settings.webhook else None
         self._comments, self._documents = DocumentComments(self._api), parse_documents(settings.comments)
         self._bot = ""
-        self._edits: dict[str, int] = {}  # of messages
+        self._edits = NewestValues[int]()  # of messages
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         listen = self._listen_to_socket if self._receiver is None else self._listen_to_webhook
-        async with refusals_as_outage(), aclosing(listen()) as messages:
-            async for inbound in messages:
+        async with refusals_as_outage(), aclosing(listen()) as heard:
+            async for inbound in heard:
                 yield inbound
 
     async def _listen_to_webhook(self) -> AsyncGenerator[Inbound, None]:
@@ -130,20 +120,11 @@ class Feishu:
         inbound = received.inbound
         if received.root and inbound.place.thread:
             await self._save_root(inbound.place, received.root)
-        files, problems = await self._fetch_files(received)
-        text = "\n".join(filter(None, (inbound.text, *problems)))
-        return replace(inbound, text=text, files=tuple(files)) if text or files else None
+        return await attach_files(inbound, (self._fetch(inbound.id, one) for one in received.resources))
 
-    async def _fetch_files(self, received: ReceivedMessage) -> tuple[list[File], list[str]]:
-        """The files of a message, and a line for each that could not be downloaded."""
-        files, problems = list[File](), list[str]()
-        for one in received.resources[:_MAX_FILES]:
-            try:
-                data, kind = await self._api.fetch_resource(received.inbound.id, one.key, one.kind)
-                files.append(File(name=one.name or one.kind, media_type=kind, data=data))
-            except SendRefused as error:
-                problems.append(f"[A file could not be downloaded: {error}]")
-        return files, problems
+    async def _fetch(self, message: str, one: Resource) -> File:
+        data, kind = await self._api.fetch_resource(message, one.key, one.kind)
+        return File(name=one.name or one.kind, media_type=kind, data=data)
 
     async def _save_root(self, place: Place, root: str) -> None:
         await self._roots.save(place, root, expires_at=time.time() + _ROOT_SECONDS)
@@ -167,7 +148,7 @@ class Feishu:
         if is_document(place):
             choices = ", ".join(one.label for one in buttons)
             return await self.send(place, f"{text}\n\nAnswer with: {choices}", plain=plain)
-        sent = await self._post(place, "interactive", build_card(text, place, buttons, plain=plain))
+        sent = await self._post(place, "interactive", messages.build_card(text, place, buttons, plain=plain))
         return Sent(place=place, id=f"{CARD_PREFIX}{sent.id}")
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
@@ -178,17 +159,15 @@ class Feishu:
             return
         path = f"{MESSAGES}/{_quote_id(sent)}"
         if sent.id.startswith(CARD_PREFIX):
-            body = {"content": to_json(build_card(text, sent.place, (), plain=plain))}
+            body = {"content": to_json(messages.build_card(text, sent.place, (), plain=plain))}
             await self._api.call("PATCH", path, json=body)
         elif self._count_edit(sent.id) <= _GROWING_EDITS or not text.endswith(_MORE):
             kind, content = build_text(text, plain=plain)
             await self._api.call("PUT", path, json={"msg_type": kind, "content": to_json(content)})
 
     def _count_edit(self, id: str) -> int:
-        count = self._edits[id] = self._edits.pop(id, 0) + 1
-        if len(self._edits) > _MAX_KEPT:
-            del self._edits[next(iter(self._edits))]
-        return count
+        self._edits[id] = self._edits.get(id, 0) + 1
+        return self._edits[id]
 
     async def react(self, sent: Sent, sign: str) -> None:
         if is_document(sent.place):
@@ -204,7 +183,7 @@ class Feishu:
             raise SendRefused("A comment takes no files.", kind="forbidden")
         key, value = await self._api.upload(file)
         if key == "image_key":
-            return await self._post(place, "post", build_picture(value, caption))
+            return await self._post(place, "post", messages.build_picture(value, caption))
         if caption:
             await self.send(place, caption)
         return await self._post(place, "file", {key: value})

@@ -11,11 +11,10 @@ import httpx2
 
 from sojourn.core.errors import PlatformDown, SendRefused
 from sojourn.core.places import Place
-from sojourn.platforms.expiring_token import ExpiringToken
 from sojourn.platforms.feishu import SECRET_VARIABLE, FeishuSettings
 from sojourn.platforms.json_values import parse_body, read_object, read_objects, read_text, to_json
-from sojourn.platforms.rest_client import RestClient
 from sojourn.platforms.result_codes import ResultCodes, read_code
+from sojourn.platforms.token_client import TokenClient
 from sojourn.ports.platform import File
 
 MESSAGES = "/open-apis/im/v1/messages"
@@ -26,25 +25,13 @@ _CODES = ResultCodes(
     code_field="code",
     message_field="msg",
     kinds={
-        99991400: "rate_limited",
-        230020: "rate_limited",
-        99991672: "forbidden",  # a permission is missing
-        230002: "forbidden",  # not in the group
-        230006: "forbidden",  # the bot is switched off
-        230012: "forbidden",  # not our message
-        230013: "forbidden",  # the app is not available to this person
-        230027: "forbidden",
-        230031: "forbidden",  # too old to edit
-        230001: "bad_format",
-        230028: "bad_format",  # refused by an audit
-        230099: "bad_format",
-        99992402: "bad_format",
-        230025: "too_long",
-        230011: "not_found",
-        231003: "not_found",
-        1: "transient",
-        1000040343: "transient",
-        1000040350: "transient",  # too many connections
+        "rate_limited": (99991400, 230020),
+        # a permission is missing, not in the group, the bot is off, not our message, not available, …, too old to edit
+        "forbidden": (99991672, 230002, 230006, 230012, 230013, 230027, 230031),
+        "bad_format": (230001, 230028, 230099, 99992402),  # the second: refused by an audit
+        "too_long": (230025,),
+        "not_found": (230011, 231003),
+        "transient": (1, 1000040343, 1000040350),  # the last: too many connections
     },
     hints={
         230002: "Add the app to the group: group settings, Bots.",
@@ -56,19 +43,18 @@ _CODES = ResultCodes(
 )
 
 
-class FeishuApi:
+class FeishuApi(TokenClient):
     """One app."""
 
     def __init__(self, settings: FeishuSettings) -> None:
+        super().__init__("Feishu", settings.base_url, key=SECRET_VARIABLE)
         self._settings = settings
-        self._http = RestClient("Feishu", settings.base_url, key=SECRET_VARIABLE)
-        self._token = ExpiringToken(self._fetch_token, to_key_refused=self._http.to_key_refused)
 
     async def open_stream(self) -> tuple[str, int, float]:
         """The WebSocket's address, the number of its service, and the seconds between pings. KeyRefused."""
         body = {"AppID": self._settings.app_id, "AppSecret": self._settings.app_secret.reveal()}
         reply = await self._http.exchange("POST", "/callback/ws/endpoint", json=body, headers={"locale": "zh"})
-        data = read_object(_check(reply), "data")
+        data = read_object(self.check(reply), "data")
         address, seconds = read_text(data, "URL"), read_object(data, "ClientConfig").get("PingInterval")
         if not address.startswith(("ws://", "wss://")):
             raise SendRefused("Feishu gives no address for the connection.", kind="transient")
@@ -76,12 +62,12 @@ class FeishuApi:
         seconds = float(seconds) if isinstance(seconds, int) and seconds > 0 else _PING_SECONDS
         return address, int(service) if service.isdecimal() else 0, max(_MIN_PING_SECONDS, seconds)
 
-    async def _fetch_token(self) -> tuple[str, float]:
+    async def fetch_token(self) -> tuple[str, float]:
         body = {"app_id": self._settings.app_id, "app_secret": self._settings.app_secret.reveal()}
         path = "/open-apis/auth/v3/tenant_access_token/internal"
         reply = await self._http.exchange("POST", path, json=body)
         try:
-            page = _check(reply)
+            page = self.check(reply)
         except SendRefused as error:
             if error.kind in ("rate_limited", "transient"):
                 raise
@@ -91,15 +77,6 @@ class FeishuApi:
     async def find_bot(self) -> str:
         """The open id of our own bot."""
         return read_text(read_object(await self.call("GET", "/open-apis/bot/v3/info"), "bot"), "open_id")
-
-    async def call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        """Calls the API. SendRefused, KeyRefused, PlatformDown."""
-
-        async def request(token: str) -> dict[str, Any]:
-            headers = {"Authorization": f"Bearer {token}"}
-            return _check(await self._http.exchange(method, path, headers=headers, **options))
-
-        return await self._token.use(request)
 
     async def post(self, place: Place, kind: str, content: Mapping[str, Any], root: str = "") -> dict[str, Any]:
         """Sends a message, in a thread as a reply to its root; tried once more if the connection breaks.
@@ -126,16 +103,14 @@ class FeishuApi:
         """The bytes of a file in a message, and their media type."""
         path = f"{MESSAGES}/{quote(message, safe='')}/resources/{quote(key, safe='')}"
 
-        async def request(token: str) -> tuple[bytes, str]:
-            headers = {"Authorization": f"Bearer {token}"}
-            reply = await self._http.exchange("GET", path, params={"type": kind}, headers=headers)
+        def read(reply: httpx2.Response) -> tuple[bytes, str]:
             served = reply.headers.get("content-type", "").partition(";")[0]
             if not reply.is_success or (served == "application/json" and read_code(parse_body(reply), "code")):
-                _check(reply)
+                self.check(reply)
                 raise SendRefused(f"Feishu says: {reply.status_code}.", kind="unknown")
             return reply.content, served or "application/octet-stream"
 
-        return await self._token.use(request)
+        return await self.request("GET", path, read, params={"type": kind})
 
     async def upload(self, file: File) -> tuple[str, str]:
         """Uploads a file; gives the name of its key and the key."""
@@ -150,19 +125,12 @@ class FeishuApi:
         key = "image_key" if is_image else "file_key"
         return key, read_text(read_object(page, "data"), key)
 
-    async def close(self) -> None:
-        await self._http.close()
-
-
-def _check(reply: httpx2.Response) -> dict[str, Any]:
-    document = parse_body(reply)
-    if reply.status_code >= 500:
-        raise SendRefused(f"Feishu says: {reply.status_code}.", kind="transient")
-    wait = reply.headers.get("x-ogw-ratelimit-reset", "")
-    seconds = float(wait) if wait.isdecimal() else None
-    if reply.status_code == 429:
-        raise SendRefused("Feishu wants fewer messages.", kind="rate_limited", retry_after=seconds)
-    return _CODES.check(document, retry_after=seconds, hint=_describe_scopes(document))
+    def check(self, reply: httpx2.Response) -> dict[str, Any]:
+        wait = reply.headers.get("x-ogw-ratelimit-reset", "")
+        seconds = float(wait) if wait.isdecimal() else None
+        if reply.status_code == 429:
+            raise SendRefused("Feishu wants fewer messages.", kind="rate_limited", retry_after=seconds)
+        return _CODES.check_body(reply, retry_after=seconds, hint=_describe_scopes(parse_body(reply)))
 
 
 def _describe_scopes(document: object) -> str:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from sojourn.platforms.protobuf import Field, read_fields, write_fields
+from sojourn.platforms.protobuf import Field, MessageFields, encode_values, write_fields
 
 CONTROL, DATA = 0, 1  # methods
 _SEQUENCE, _LOG, _SERVICE, _METHOD, _HEADER, _ENCODING, _TYPE, _PAYLOAD, _NEW_LOG = range(1, 10)  # field numbers
@@ -31,11 +31,8 @@ class FeishuFrame:
     def encode(self) -> bytes:
         fields: list[Field] = [*enumerate((self.sequence, self.log, self.service, self.method), start=_SEQUENCE)]
         fields += [(_HEADER, write_fields([(1, k.encode()), (2, v.encode())])) for k, v in self.headers.items()]
-        texts = ((_ENCODING, self.encoding), (_TYPE, self.type))
-        fields += [(number, text.encode()) for number, text in texts if text]
-        fields += [(_PAYLOAD, self.payload)] if self.payload else []
-        fields += [(_NEW_LOG, self.new_log.encode())] if self.new_log else []
-        return write_fields(fields)
+        texts: dict[int, str | bytes] = {_ENCODING: self.encoding, _TYPE: self.type, _PAYLOAD: self.payload}
+        return write_fields(fields) + encode_values({**texts, _NEW_LOG: self.new_log})
 
     def to_reply(self, payload: bytes, milliseconds: int) -> FeishuFrame:
         """The acknowledgement: the same frame, with the time it took and another payload."""
@@ -48,30 +45,18 @@ def build_ping(service: int) -> FeishuFrame:
 
 def decode_frame(data: bytes) -> FeishuFrame:
     """Reads a frame; unknown fields are skipped. ValueError."""
-    numbers, texts, headers = dict[int, int](), dict[int, bytes](), dict[str, str]()
-    for number, value in read_fields(data):
-        if number == _HEADER and isinstance(value, bytes):
-            pair = dict(read_fields(value))
-            headers[_to_text(pair.get(1))] = _to_text(pair.get(2))
-        elif isinstance(value, int):
-            numbers[number] = value
-        else:
-            texts[number] = value
+    frame = MessageFields(data)
     return FeishuFrame(
-        method=numbers.get(_METHOD, -1),
-        service=numbers.get(_SERVICE, 0),
-        sequence=numbers.get(_SEQUENCE, 0),
-        log=numbers.get(_LOG, 0),
-        headers=headers,
-        payload=texts.get(_PAYLOAD, b""),
-        encoding=_to_text(texts.get(_ENCODING)),
-        type=_to_text(texts.get(_TYPE)),
-        new_log=_to_text(texts.get(_NEW_LOG)),
+        method=frame.get_number(_METHOD) if frame.has(_METHOD) else -1,
+        service=frame.get_number(_SERVICE),
+        sequence=frame.get_number(_SEQUENCE),
+        log=frame.get_number(_LOG) % (1 << 64),  # unsigned
+        headers={one.get_text(1): one.get_text(2) for one in frame.list_messages(_HEADER)},
+        payload=frame.get_bytes(_PAYLOAD),
+        encoding=frame.get_text(_ENCODING),
+        type=frame.get_text(_TYPE),
+        new_log=frame.get_text(_NEW_LOG),
     )
-
-
-def _to_text(value: int | bytes | None) -> str:
-    return value.decode() if isinstance(value, bytes) else ""
 
 
 class FrameParts:

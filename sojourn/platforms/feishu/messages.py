@@ -9,8 +9,9 @@ from typing import Any
 
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
+from sojourn.platforms import card_buttons
 from sojourn.platforms.feishu import NAME
-from sojourn.platforms.json_values import parse_object, read_object, read_objects, read_text
+from sojourn.platforms.json_values import parse_object, read_object, read_objects, read_text, read_time
 from sojourn.ports.platform import Button, Inbound
 
 CARD_PREFIX = "card/"  # of the ids of our cards, which are edited in another way
@@ -53,11 +54,7 @@ def to_received(event: Mapping[str, Any], bot: str) -> ReceivedMessage | None:
     sender, message = read_object(event, "sender"), read_object(event, "message")
     if sender.get("sender_type") != "user":
         return None
-    person, id, at = (
-        read_text(sender.get("sender_id"), "open_id"),
-        read_text(message, "message_id"),
-        message.get("create_time"),
-    )
+    person, id = read_text(sender.get("sender_id"), "open_id"), read_text(message, "message_id")
     kind, content = read_text(message, "chat_type"), parse_object(message.get("content"))
     chat = {"p2p": person, "group": read_text(message, "chat_id")}.get(kind, "")
     if not _ID.fullmatch(id) or not person.startswith("ou_") or person == bot:
@@ -74,7 +71,7 @@ def to_received(event: Mapping[str, Any], bot: str) -> ReceivedMessage | None:
         place=place,
         sender=Sender(id=person),
         text=_replace_mentions(text, mentions, bot).strip(),
-        at=int(at) / 1000 if isinstance(at, str) and at.isascii() and at.isdecimal() and len(at) < 15 else 0.0,
+        at=read_time(message, "create_time", per_second=1000),
         reply_to=read_text(message, "parent_id"),
         mentioned=kind == "p2p" or any(read_text(one.get("id"), "open_id") == bot for one in mentions),
     )
@@ -134,17 +131,9 @@ def to_press(event: Mapping[str, Any], id: str) -> Inbound | None:
     """Maps a press of a button under one of our cards; its value is what `build_card` made."""
     button = read_object(read_object(event, "action"), "value")
     person, card = read_text(event.get("operator"), "open_id"), read_text(event.get("context"), "open_message_id")
-    value = read_text(button, "value")
-    if not id or not value or not card or not person.startswith("ou_"):
+    if not card or not person.startswith("ou_") or not _ID.fullmatch(person):
         return None
-    try:
-        place = build_place(read_text(button, "chat"), read_text(button, "thread"))
-        build_place(person)
-    except BadInput:
-        return None
-    text, reply_to = read_text(button, "label") or value, f"{CARD_PREFIX}{card}"
-    sender = Sender(id=person)
-    return Inbound(id=f"press/{id}", place=place, sender=sender, text=text, pressed=value, reply_to=reply_to)
+    return card_buttons.to_press(button, build_place, id=id, person=person, question=f"{CARD_PREFIX}{card}")
 
 
 def build_text(text: str, *, plain: bool) -> tuple[str, dict[str, Any]]:
@@ -168,12 +157,11 @@ def build_card(text: str, place: Place, buttons: Sequence[Button], *, plain: boo
     text = hide_mentions(text)
     shown = {"tag": "div", "text": {"tag": "plain_text", "content": text}}
     elements: list[dict[str, Any]] = [shown if plain else {"tag": "markdown", "content": text}]
-    home = {"chat": place.chat} | ({"thread": place.thread} if place.thread else {})
     actions = [
         {
             "tag": "button",
             "text": {"tag": "plain_text", "content": one.label},
-            "value": {"value": one.value, "label": one.label, **home},
+            "value": card_buttons.build_button_data(one, place),
         }
         for one in buttons
     ]

@@ -5,23 +5,15 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from sojourn.core.errors import BadConfig
 from sojourn.platforms.aes_cbc import decrypt_cbc
 from sojourn.platforms.feishu import NAME, FeishuSettings
-from sojourn.platforms.http_receiver import (
-    Delivery,
-    HttpReceiver,
-    IncomingRequest,
-    RequestAnswer,
-    RequestRefused,
-    is_equal,
-    parse_request_json,
-)
+from sojourn.platforms.http_receiver import Delivery, HttpReceiver, IncomingRequest, RequestAnswer
 from sojourn.platforms.json_values import read_object, read_text, to_json
+from sojourn.platforms.request_checks import RequestRefused, is_equal, is_recent, parse_request_json
 from sojourn.ports.store import RecordStore
 
 _IV_BYTES = 16
@@ -57,14 +49,7 @@ def build_receiver(
             return _EMPTY_ANSWER
         return Delivery(items=((id, event),), answer=_EMPTY_ANSWER)
 
-    return HttpReceiver(
-        store,
-        NAME,
-        host=settings.host,
-        port=settings.port,
-        read_request=read_request,
-        timeout_seconds=_STORE_TIMEOUT_SECONDS,
-    )
+    return HttpReceiver(store, NAME, settings, read_request, timeout_seconds=_STORE_TIMEOUT_SECONDS)
 
 
 def _decrypt_event(key: str, body: bytes) -> dict[str, Any]:
@@ -94,7 +79,5 @@ def compute_signature(key: str, headers: Mapping[str, str], body: bytes) -> str:
 def _check_signature(key: str, request: IncomingRequest) -> None:
     if not is_equal(request.headers.get("x-lark-signature", ""), compute_signature(key, request.headers, request.body)):
         raise RequestRefused("its signature does not match encrypt_key")
-    stamp = request.headers.get("x-lark-request-timestamp", "")
-    is_number = stamp.isascii() and stamp.isdecimal() and len(stamp) < 16
-    if not is_number or abs(time.time() - int(stamp)) > _MAX_AGE_SECONDS:
+    if not is_recent(request.headers.get("x-lark-request-timestamp", ""), _MAX_AGE_SECONDS):
         raise RequestRefused("its time is too far from ours")

@@ -6,18 +6,18 @@ tags messages. A nick proves no identity; a person is identified by their accoun
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
 import uuid
 from collections.abc import AsyncGenerator, Callable
-from datetime import datetime
 
 from sojourn.core.errors import BadInput, Refusal, SendRefused
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.platforms.irc import IrcSettings
 from sojourn.platforms.irc.connection import IrcConnection, IrcMessage
+from sojourn.platforms.json_values import parse_date
 from sojourn.platforms.refusals import check_length
+from sojourn.platforms.single_connection import SingleConnection
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.platform import BotProfile, Inbound, PlatformInfo, Sent
 
@@ -39,22 +39,15 @@ class Irc:
     def __init__(self, app: PluginAccess, make_id: Callable[[str], str] = new_id) -> None:
         self._settings: IrcSettings = app.configured(NAME)
         self._make_id = make_id
-        self._connection: IrcConnection | None = None
-        self._open_lock = asyncio.Lock()
+        self._line = SingleConnection(lambda: IrcConnection(self._settings).open())
         self.account = f"{self._settings.nick}@{self._settings.server}:{self._settings.port}"
 
-    async def _connect(self) -> IrcConnection:
-        async with self._open_lock:
-            if self._connection is None or not self._connection.is_open:
-                self._connection = await IrcConnection(self._settings).open()
-            return self._connection
-
     async def identify(self) -> BotProfile:
-        connection = await self._connect()
+        connection = await self._line.get()
         return BotProfile(name=connection.nick, address=f"{connection.nick} on {self._settings.server}")
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        connection = await self._connect()
+        connection = await self._line.get()
         while (message := await connection.messages.get()) is not None:
             if (inbound := self._to_inbound(message, connection.nick)) is not None:
                 yield inbound
@@ -77,14 +70,14 @@ class Irc:
             id=message.tags.get("msgid") or self._make_id("heard"),
             place=place_from_name(message.nick if is_private else target),
             sender=Sender(id=message.tags.get("account") or message.source, name=message.nick),
-            at=_parse_time(message),
+            at=parse_date(message.tags.get("time", "")) or time.time(),
             text=call[1] if call else text,
             mentioned=is_private or is_named,
         )
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         check_length(text, self.info)
-        connection = await self._connect()
+        connection = await self._line.get()
         lines = [f"PRIVMSG {place.chat} :{one}" for one in text.splitlines() if one.strip()]
         errors = await connection.send_lines(lines)
         if errors:
@@ -98,22 +91,13 @@ class Irc:
         return place_from_name(name)
 
     async def close(self) -> None:
-        if self._connection is not None:
-            await self._connection.close()
+        await self._line.close()
 
 
 def place_from_name(name: str) -> Place:
     """Builds a place; names are case-insensitive."""
     kind: PlaceKind = "group" if name.startswith(_CHANNEL_PREFIXES) else "dm"
     return Place(platform=NAME, chat=name.lower(), kind=kind, name=name)
-
-
-def _parse_time(message: IrcMessage) -> float:
-    value = message.tags.get("time", "")
-    try:
-        return datetime.fromisoformat(value).timestamp() if value else time.time()
-    except ValueError:
-        return time.time()
 
 
 def _to_send_refused(message: IrcMessage) -> SendRefused:

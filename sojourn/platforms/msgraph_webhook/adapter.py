@@ -8,36 +8,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 from sojourn.core.errors import BadInput, KeyRefused, PlatformDown
 from sojourn.core.places import Place
 from sojourn.platforms.answer_delivery import AnswerDelivery
-from sojourn.platforms.http_receiver import (
-    Delivery,
-    HttpReceiver,
-    IncomingRequest,
-    RequestAnswer,
-    RequestRefused,
-    is_equal,
-    parse_request_json,
-)
+from sojourn.platforms.http_receiver import Delivery, HttpReceiver, IncomingRequest, RequestAnswer
 from sojourn.platforms.json_values import read_object, read_objects, read_text
 from sojourn.platforms.microsoft_identity import MicrosoftClient, TokenRefused, TokenVerifier
-from sojourn.platforms.msgraph_webhook import NAME, SECRET_VARIABLE, MsgraphSettings
-from sojourn.platforms.msgraph_webhook.notifications import (
-    MAX_CHARS,
-    Notification,
-    build_notification,
-    build_place,
-    to_inbound,
-    to_warning,
-)
+from sojourn.platforms.msgraph_webhook import NAME, SECRET_VARIABLE, MsgraphSettings, notifications
+from sojourn.platforms.msgraph_webhook.notifications import Notification, to_warning
 from sojourn.platforms.msgraph_webhook.rich_content import ContentKey, open_key
 from sojourn.platforms.msgraph_webhook.subscriptions import LIFECYCLE_PATH, Subscriptions
 from sojourn.platforms.refusals import check_length, refusals_as_outage
+from sojourn.platforms.request_checks import RequestRefused, is_equal, parse_request_json
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import BotProfile, Inbound, PlatformInfo, Sent
 
@@ -45,14 +31,13 @@ GRAPH_APP_ID = "0bf30f3b-4a52-48df-9a82-234910c4a086"  # of the part of Graph th
 _STORE_TIMEOUT_SECONDS = 2.5  # Graph waits for 3
 _MAX_BODY_BYTES = 4 * 1024 * 1024
 _MAX_CHECK_CHARS = 2000  # of the token that Graph checks our address with
-_PORT_SECONDS = 0.02  # between looks whether our own port is open
 _ACCEPTED = RequestAnswer(status=202)
 
 
 class MsgraphWebhook:
     """One application in one tenant."""
 
-    info = PlatformInfo(name=NAME, label="Microsoft Graph", max_chars=MAX_CHARS, system=True)
+    info = PlatformInfo(name=NAME, label="Microsoft Graph", max_chars=notifications.MAX_CHARS, system=True)
 
     def __init__(self, app: PluginContext) -> None:
         self._settings: MsgraphSettings = app.configured(NAME)
@@ -72,15 +57,8 @@ class MsgraphWebhook:
         )
         self._verifier = TokenVerifier(f"{settings.login_url}/common/.well-known/openid-configuration")
         self._subscriptions = Subscriptions(settings, self._resources, app.store, self._client, self._key)
-        self._receiver = HttpReceiver(
-            app.store,
-            NAME,
-            host=settings.host,
-            port=settings.port,
-            read_request=self._read_request,
-            timeout_seconds=_STORE_TIMEOUT_SECONDS,
-            max_body_bytes=_MAX_BODY_BYTES,
-        )
+        limits: dict[str, Any] = {"timeout_seconds": _STORE_TIMEOUT_SECONDS, "max_body_bytes": _MAX_BODY_BYTES}
+        self._receiver = HttpReceiver(app.store, NAME, settings, self._read_request, **limits)
         self._answers = AnswerDelivery(f"[plugins.{NAME}.resources.{{}}]")
         for one in self._resources.values():
             self._answers.add(one.name, one.deliver, one.secret)
@@ -91,14 +69,14 @@ class MsgraphWebhook:
         return BotProfile(name=", ".join(self._resources), address=self._settings.public_url)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
+        """Graph checks our address when a subscription is made, so these are kept while we serve."""
         await self.identify()
-        care: asyncio.Task[None] | None = None
         arrival: asyncio.Task[Notification] | None = None
-        async with refusals_as_outage(), aclosing(self._receiver.receive()) as notifications:
+        async with refusals_as_outage(), self._receiver.serve(), aclosing(self._receiver.read_items()) as received:
+            care = asyncio.create_task(self._subscriptions.keep())
             try:
                 while True:
-                    arrival = asyncio.ensure_future(anext(notifications))
-                    care = care or asyncio.create_task(self._care())
+                    arrival = asyncio.ensure_future(anext(received))
                     await asyncio.wait({arrival, care}, return_when=asyncio.FIRST_COMPLETED)
                     if not arrival.done():
                         care.result()  # raises why the subscriptions cannot be kept
@@ -109,16 +87,6 @@ class MsgraphWebhook:
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _care(self) -> None:
-        """Keeps the subscriptions, once our port is open: Graph checks the address when one is made."""
-        while True:
-            with suppress(OSError):
-                _, writer = await asyncio.open_connection(self._settings.host, self._settings.port)
-                writer.close()
-                break
-            await asyncio.sleep(_PORT_SECONDS)
-        await self._subscriptions.keep()
 
     async def _read_request(self, request: IncomingRequest) -> RequestAnswer | Delivery[Notification]:
         if request.method != "POST" or request.path not in ("", LIFECYCLE_PATH):
@@ -132,15 +100,13 @@ class MsgraphWebhook:
             raise RequestRefused("it has no client state of ours")
         if any(read_object(one, "encryptedContent") for one, _ in ours):
             await self._check_tokens(document)
-        notifications = [build_notification(name, one, self._decrypt(one)) for one, name in ours]
-        return Delivery(items=tuple((one.id, one) for one in notifications), answer=_ACCEPTED)
+        told = [notifications.build_notification(name, one, self._decrypt(one)) for one, name in ours]
+        return Delivery(items=tuple((one.id, one) for one in told), answer=_ACCEPTED)
 
     def _find_name(self, item: Mapping[str, Any]) -> str:
         """The resource whose client state a notification has; empty if it has none of ours."""
-        state, changes = (
-            read_text(item, "clientState"),
-            (read_text(item, "changeType"), read_text(item, "lifecycleEvent")),
-        )
+        state = read_text(item, "clientState")
+        changes = (read_text(item, "changeType"), read_text(item, "lifecycleEvent"))
         known = [name for name in self._resources if is_equal(state, self._settings.build_state(name))]
         return known[0] if known and any(changes) and read_text(item, "subscriptionId") else ""
 
@@ -176,7 +142,7 @@ class MsgraphWebhook:
     async def _to_inbound(self, notification: Notification) -> Inbound | None:
         match notification.lifecycle_event:
             case "":
-                return to_inbound(notification)
+                return notifications.to_inbound(notification)
             case "subscriptionRemoved":
                 await self._subscriptions.forget(notification.name)
                 return to_warning(notification)
@@ -194,7 +160,7 @@ class MsgraphWebhook:
         if chat not in self._resources:
             hint = f"Choose from: {', '.join(self._resources)}."
             raise BadInput(f'There is no watched resource "{chat[:80]}".', hint=hint)
-        return build_place(chat)
+        return notifications.build_place(chat)
 
     async def close(self) -> None:
         await self._client.close()

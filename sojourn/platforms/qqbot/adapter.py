@@ -11,7 +11,6 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -20,22 +19,12 @@ from websockets.exceptions import ConnectionClosed
 from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore
-from sojourn.platforms.downloads import VendorDownloads, collect_files
+from sojourn.platforms.downloads import VendorDownloads, attach_files
 from sojourn.platforms.json_socket import JsonSocket, open_socket
 from sojourn.platforms.json_values import read_object, read_text
-from sojourn.platforms.qqbot import NAME, SECRET_VARIABLE, QqbotSettings
+from sojourn.platforms.qqbot import NAME, SECRET_VARIABLE, QqbotSettings, messages
 from sojourn.platforms.qqbot.api import TICKET_CODES, QqbotApi
-from sojourn.platforms.qqbot.messages import (
-    build_keyboard,
-    build_path,
-    build_place,
-    hide_mentions,
-    is_guild,
-    is_message,
-    read_files,
-    to_inbound,
-    to_press,
-)
+from sojourn.platforms.qqbot.messages import build_path, hide_mentions, is_guild
 from sojourn.platforms.qqbot.webhook import build_receiver
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.reply_tickets import ReplyTickets
@@ -52,7 +41,6 @@ _MIN_HEARTBEAT_SECONDS, _MAX_HEARTBEAT_SECONDS = 1.0, 60.0
 _TOKEN_CLOSE_CODE = 4004
 _BANNED_CLOSE_CODES = (4914, 4915)
 _SESSION_CLOSE_CODES = (4006, 4007, *range(4900, 4914))
-_MAX_FILES = 20  # of one message
 
 
 class Qqbot:
@@ -69,12 +57,12 @@ class Qqbot:
         self._downloads = VendorDownloads("QQ", _MEDIA_HOSTS, origin=self._settings.base_url)
         self._sequence = 0  # of the last event that is stored
         is_served = self._settings.webhook
-        self._receiver = build_receiver(app.store, self._settings, is_wanted=is_message) if is_served else None
+        self._receiver = build_receiver(app.store, self._settings, is_wanted=messages.is_message) if is_served else None
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         listen = self._listen_to_socket if self._receiver is None else self._listen_to_webhook
-        async with refusals_as_outage(), aclosing(listen()) as messages:
-            async for inbound in messages:
+        async with refusals_as_outage(), aclosing(listen()) as heard:
+            async for inbound in heard:
                 yield inbound
 
     async def _listen_to_webhook(self) -> AsyncGenerator[Inbound, None]:
@@ -152,7 +140,7 @@ class Qqbot:
     async def _confirm_press(self, event: str, data: Mapping[str, Any]) -> None:
         if event == "INTERACTION_CREATE" and (id := read_text(data, "id")):
             with suppress(SendRefused):  # the button then shows an error, but the press counts
-                await self._api.call("PUT", f"/interactions/{quote(id, safe='')}", {"code": 0})
+                await self._api.call("PUT", f"/interactions/{quote(id, safe='')}", json={"code": 0})
 
     async def _handle_close(self, code: int) -> None:
         if code in _BANNED_CLOSE_CODES:
@@ -166,21 +154,17 @@ class Qqbot:
     async def _to_inbound(self, event: str, data: Mapping[str, Any]) -> Inbound | None:
         """Maps an event; the same for the WebSocket and for a webhook."""
         if event == "INTERACTION_CREATE":
-            return to_press(data)
-        inbound = to_inbound(event, data)
-        if inbound is None:
+            return messages.to_press(data)
+        if (bare := messages.to_inbound(event, data)) is None:
             return None
-        links = read_files(data)[:_MAX_FILES]
-        files, problems = await collect_files(
-            self._downloads.fetch(one.url, name=one.name, media_type=one.media_type) for one in links
-        )
-        text = "\n".join(filter(None, (inbound.text, *problems)))
-        if not text and not files:
+        fetch = self._downloads.fetch
+        links = (fetch(one.url, name=one.name, media_type=one.media_type) for one in messages.read_files(data))
+        if (inbound := await attach_files(bare, links)) is None:
             return None
         seconds = _PRIVATE_SECONDS if inbound.place.kind == "dm" else _GROUP_SECONDS
         began = inbound.at if 0 < inbound.at < time.time() else time.time()
         await self._tickets.save(inbound.place, inbound.id, expires_at=began + seconds, max_uses=_ANSWERS)
-        return replace(inbound, text=text, files=files)
+        return inbound
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         return await self._post(place, self._build_body(place, text, plain=plain))
@@ -199,12 +183,12 @@ class Qqbot:
         if ticket is not None:
             answer = {"msg_id": ticket.value} | ({} if is_guild(place) else {"msg_seq": ticket.used})
         try:
-            page = await self._api.call("POST", path, {**body, **answer})
+            page = await self._api.call("POST", path, json={**body, **answer})
         except SendRefused as error:
             if ticket is None or read_refused_code(error) not in TICKET_CODES:
                 raise
             await self._tickets.discard(place)
-            page = await self._api.call("POST", path, body)
+            page = await self._api.call("POST", path, json=body)
         return Sent(place=place, id=read_text(page, "id") or f"audit/{uuid.uuid4().hex}")
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
@@ -215,7 +199,7 @@ class Qqbot:
         return await self._post(place, body)
 
     def home(self, chat: str) -> Place:
-        return build_place(chat.strip())
+        return messages.build_place(chat.strip())
 
     async def close(self) -> None:
         await self._api.close()
@@ -231,7 +215,7 @@ class QqbotButtons(Qqbot):
         check_length(text, self.info)
         question = f"question/{uuid.uuid4().hex}"
         body = {"msg_type": 2, "markdown": {"content": hide_mentions(text)}}
-        await self._post(place, {**body, "keyboard": build_keyboard(place, question, buttons)})
+        await self._post(place, {**body, "keyboard": messages.build_keyboard(place, question, buttons)})
         return Sent(place=place, id=question)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, PlaceKind, Sender
-from sojourn.platforms.json_values import parse_object, read_object, read_objects, read_text, to_json
+from sojourn.platforms import card_buttons
+from sojourn.platforms.json_values import parse_date, parse_object, read_object, read_objects, read_text, to_json
 from sojourn.platforms.qqbot import NAME
 from sojourn.ports.platform import Button, Inbound
 
@@ -70,14 +70,7 @@ def to_inbound(event: str, data: Mapping[str, Any]) -> Inbound | None:
         return None
     sender = Sender(id=person, name=read_text(author, "username"))
     text = re.sub(r"<@!?\d+>", "", read_text(data, "content")) if kind == "channel" else read_text(data, "content")
-    return Inbound(id=id, place=place, sender=sender, text=text.strip(), at=_read_time(read_text(data, "timestamp")))
-
-
-def _read_time(text: str) -> float:
-    try:
-        return datetime.fromisoformat(text).timestamp() if "T" in text else 0.0
-    except (ValueError, OverflowError, OSError):
-        return 0.0
+    return Inbound(id=id, place=place, sender=sender, text=text.strip(), at=parse_date(read_text(data, "timestamp")))
 
 
 def is_message(event: str, data: Mapping[str, Any]) -> bool:
@@ -103,16 +96,10 @@ def to_press(data: Mapping[str, Any]) -> Inbound | None:
     button, id = parse_object(resolved.get("button_data")), read_text(data, "id")
     fields = ("user_openid", "group_member_openid")
     person = next(filter(None, (read_text(data, one) for one in fields)), "") or read_text(resolved, "user_id")
-    value, label, question = (read_text(button, one) for one in ("value", "label", "id"))
-    if not id or not value:
+    if not _CHAT.fullmatch(f"c2c:{person}"):
         return None
-    try:
-        place = build_place(read_text(button, "chat"))
-        build_place(f"c2c:{person}")
-    except BadInput:
-        return None
-    sender = Sender(id=person)
-    return Inbound(id=f"press/{id}", place=place, sender=sender, text=label or value, pressed=value, reply_to=question)
+    question = read_text(button, "id")
+    return card_buttons.to_press(button, lambda chat, _: build_place(chat), id=id, person=person, question=question)
 
 
 def build_keyboard(place: Place, question: str, buttons: Sequence[Button]) -> dict[str, Any]:
@@ -124,7 +111,7 @@ def build_keyboard(place: Place, question: str, buttons: Sequence[Button]) -> di
             "action": {
                 "type": 1,
                 "permission": {"type": 2},
-                "data": to_json({"value": one.value, "label": one.label, "chat": place.chat, "id": question}),
+                "data": to_json(card_buttons.build_button_data(one, place, id=question)),
                 "unsupport_tips": "Answer with a word.",
             },
         }

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from sojourn.platforms.http_receiver import (
-    Delivery,
-    HttpReceiver,
-    IncomingRequest,
-    RequestAnswer,
-    RequestRefused,
-    parse_request_json,
-)
+from sojourn.platforms.http_receiver import Delivery, HttpReceiver, IncomingRequest, RequestAnswer
 from sojourn.platforms.json_values import read_object, read_text, to_json
 from sojourn.platforms.qqbot import NAME, QqbotSettings
+from sojourn.platforms.request_checks import RequestRefused, is_recent, parse_request_json
 from sojourn.ports.store import RecordStore
 
 _DISPATCH, _ACKNOWLEDGE, _VALIDATE = 0, 12, 13  # op codes
@@ -47,7 +40,7 @@ def build_receiver(
             raise RequestRefused("it is for another bot")
         if not is_signed(key, stamp, request.body, request.headers.get("x-signature-ed25519", "")):
             raise RequestRefused("its signature does not match client_secret")
-        if abs(time.time() - int(stamp)) > _MAX_AGE_SECONDS:
+        if not is_recent(stamp, _MAX_AGE_SECONDS):
             raise RequestRefused("its time is too far from ours")
         event = parse_request_json(request.body)
         kind, data = read_text(event, "t"), read_object(event, "d")
@@ -56,14 +49,7 @@ def build_receiver(
             return answer
         return Delivery(items=((f"{kind}:{read_text(data, 'id')}", event),), answer=answer)
 
-    return HttpReceiver(
-        store,
-        NAME,
-        host=settings.host,
-        port=settings.port,
-        read_request=read_request,
-        timeout_seconds=_STORE_TIMEOUT_SECONDS,
-    )
+    return HttpReceiver(store, NAME, settings, read_request, timeout_seconds=_STORE_TIMEOUT_SECONDS)
 
 
 def build_key(secret: str) -> Ed25519PrivateKey:

@@ -17,18 +17,11 @@ from urllib.parse import quote
 
 from sojourn.core.errors import BadConfig, BadInput, SendRefused
 from sojourn.core.places import Place, Sender
+from sojourn.platforms.downloads import attach_files
 from sojourn.platforms.refusals import check_length
-from sojourn.platforms.signal import NAME, SignalSettings
+from sojourn.platforms.signal import NAME, SignalSettings, envelopes
 from sojourn.platforms.signal.daemon import SignalDaemon, find_failures
-from sojourn.platforms.signal.envelopes import (
-    Envelope,
-    is_group,
-    is_person,
-    parse_envelope,
-    render_ranges,
-    to_chat,
-    to_group_id,
-)
+from sojourn.platforms.signal.envelopes import Envelope, is_group, is_person
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
 
@@ -58,7 +51,7 @@ class Signal:
         await self._find_own()
         async with aclosing(self._daemon.events()) as events:
             async for document in events:
-                envelope = parse_envelope(document, own=self._own)
+                envelope = envelopes.parse_envelope(document, own=self._own)
                 if envelope is not None and self._is_heard(envelope):
                     yield await self._to_inbound(envelope)
 
@@ -81,27 +74,20 @@ class Signal:
         return not is_own and not envelope.to
 
     async def _to_inbound(self, envelope: Envelope) -> Inbound:
-        text, files, reply_to = envelope.text, list[File](), ""
         place = self._place(envelope.group or self._name(envelope.author), envelope.group_name or envelope.name)
-        for one in envelope.attachments:
-            name = str(one.get("filename") or one["id"])
-            try:
-                files.append(await self._fetch_file(one, name, place))
-            except SendRefused as error:  # retrying would block the next messages
-                text = f"{text}\n[{name} could not be downloaded: {error}]".strip()
-        if envelope.quoted:
-            reply_to = self._build_id(*envelope.quoted)
         is_reply = envelope.quoted is not None and envelope.quoted[0] in self._own
-        return Inbound(
+        inbound = Inbound(
             id=self._build_id(envelope.author, envelope.timestamp),
             place=place,
             sender=Sender(id=self._name(envelope.author), name=envelope.name),
-            text=text,
-            files=tuple(files),
+            text=envelope.text,
             at=envelope.timestamp / 1000,
-            reply_to=reply_to,
+            reply_to=self._build_id(*envelope.quoted) if envelope.quoted else "",
             mentioned=not envelope.group or is_reply or bool(envelope.mentions & self._own),
         )
+        names = [str(one.get("filename") or one["id"]) for one in envelope.attachments]
+        fetches = (self._fetch_file(*one, place) for one in zip(envelope.attachments, names, strict=True))
+        return await attach_files(inbound, fetches, names) or inbound
 
     async def _fetch_file(self, attachment: Mapping[str, Any], name: str, place: Place) -> File:
         size = attachment.get("size")
@@ -143,7 +129,7 @@ class Signal:
 
     @staticmethod
     def _build_text(text: str, *, plain: bool) -> dict[str, Any]:
-        message, ranges = (text, []) if plain else render_ranges(text)
+        message, ranges = (text, []) if plain else envelopes.render_ranges(text)
         return {"message": message, **({"textStyle": ranges} if ranges else {})}
 
     async def _post(self, place: Place, **params: Any) -> Sent:
@@ -178,7 +164,7 @@ class Signal:
         """A person by identifier (ACI) or number, or a group by its id."""
         name = chat.strip()
         if is_group(name):
-            return self._place(to_chat(name))
+            return self._place(envelopes.to_chat(name))
         if not is_person(name.lower()):
             hint = "Write /sethome in the chat, or use an identifier from `signal-cli listContacts` or `listGroups`."
             raise BadInput(f'"{chat}" is not a chat of Signal.', hint=hint)
@@ -189,4 +175,4 @@ class Signal:
 
 
 def _address(place: Place) -> dict[str, Any]:
-    return {"groupId": to_group_id(place.chat)} if place.kind == "group" else {"recipient": [place.chat]}
+    return {"groupId": envelopes.to_group_id(place.chat)} if place.kind == "group" else {"recipient": [place.chat]}

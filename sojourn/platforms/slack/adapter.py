@@ -16,25 +16,14 @@ from slack_sdk.web.async_client import AsyncWebClient
 from sojourn.core.errors import PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore, ReceivedCursor
+from sojourn.platforms.downloads import attach_files
 from sojourn.platforms.emoji_names import emoji_name
 from sojourn.platforms.markdown import escape_html
 from sojourn.platforms.refusals import check_length, refusals_as_outage
-from sojourn.platforms.slack import NAME, SlackSettings
+from sojourn.platforms.slack import NAME, SlackSettings, messages
 from sojourn.platforms.slack.backfill import fetch_missed, to_microseconds
 from sojourn.platforms.slack.errors import error_code, translate_error
-from sojourn.platforms.slack.messages import (
-    build_blocks,
-    build_message_id,
-    fetch_file,
-    is_person_message,
-    parse_timestamp,
-    place_from_channel,
-    place_from_name,
-    to_button_press,
-    to_inbound,
-    to_mrkdwn,
-    upload_file,
-)
+from sojourn.platforms.slack.messages import build_message_id, parse_timestamp, to_button_press, to_mrkdwn
 from sojourn.platforms.slack.socket import SocketModeConnection
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import BotProfile, Button, File, Inbound, PlatformInfo, Sent
@@ -113,17 +102,12 @@ class Slack:
         await self._cursors.save_cursor(self._cursor)
 
     async def _to_inbound(self, event: Mapping[str, Any]) -> Inbound | None:
-        if not is_person_message(event, self._bot_user):
+        if not messages.is_person_message(event, self._bot_user):
             return None
         assert self._session is not None
-        files, problems = list[File](), list[str]()
-        for one in event.get("files") or ():
-            try:
-                files.append(await fetch_file(self._session, self._settings.token.reveal(), one))
-            except SendRefused as error:
-                name = one.get("name") or "no name"
-                problems.append(f"[A file was sent, but could not be downloaded: {name}. {error}]")
-        return to_inbound(event, self._team, self._bot_user, tuple(files), problems)
+        session, token, files = self._session, self._settings.token.reveal(), event.get("files") or ()
+        inbound, names = messages.to_inbound(event, self._team, self._bot_user), [str(one.get("name")) for one in files]
+        return await attach_files(inbound, (messages.fetch_file(session, token, one) for one in files), names)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         """Ignores `reply_to`: a reply would start a thread, which is another place."""
@@ -137,7 +121,7 @@ class Slack:
             response = await web.chat_postMessage(
                 channel=place.chat,
                 text=markup,
-                blocks=build_blocks(text if plain else markup, buttons, plain=plain) if buttons else None,
+                blocks=messages.build_blocks(text if plain else markup, buttons, plain=plain) if buttons else None,
                 thread_ts=place.thread,
                 mrkdwn=not plain,
                 unfurl_links=False,
@@ -153,7 +137,7 @@ class Slack:
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
         async with self._use_web() as web:
             assert self._session is not None
-            id = await upload_file(web, self._session, place, file, to_mrkdwn(caption) if caption else "")
+            id = await messages.upload_file(web, self._session, place, file, to_mrkdwn(caption) if caption else "")
         return Sent(place=place, id=id)
 
     async def react(self, sent: Sent, sign: str) -> None:
@@ -186,10 +170,10 @@ class Slack:
         if self._cursor is not None:  # for the next backfill
             self._cursor = self._cursor.with_place(build_message_id(parent.chat, str(seed["ts"])))
             await self._cursors.save_cursor(self._cursor)
-        return place_from_channel(self._team, parent.chat, str(seed["ts"]))
+        return messages.place_from_channel(self._team, parent.chat, str(seed["ts"]))
 
     def home(self, chat: str) -> Place:
-        return place_from_name(chat, self._team)
+        return messages.place_from_name(chat, self._team)
 
     async def close(self) -> None:
         session, self._session, self._web = self._session, None, None

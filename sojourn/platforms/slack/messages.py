@@ -6,6 +6,7 @@ import asyncio
 import html
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import aiohttp
@@ -13,7 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
-from sojourn.platforms.markdown import MarkupStyle, escape_html, render, split_fences
+from sojourn.platforms.markdown import STAR_STYLE, escape_html, render, split_fences
 from sojourn.platforms.slack import NAME
 from sojourn.ports.platform import Button, File, Inbound
 
@@ -62,14 +63,9 @@ def is_person_message(event: Mapping[str, Any], bot_user: str) -> bool:
     return bool(event.get("user")) and event["user"] != bot_user and not event.get("bot_id")
 
 
-def to_inbound(
-    event: Mapping[str, Any], team: str, bot_user: str, files: tuple[File, ...], problems: list[str]
-) -> Inbound | None:
-    """Maps a message; None if there is neither text nor a file."""
+def to_inbound(event: Mapping[str, Any], team: str, bot_user: str) -> Inbound:
+    """Maps a message, its files left out."""
     raw, channel, ts = str(event.get("text") or ""), str(event["channel"]), str(event["ts"])
-    text = "\n".join(filter(None, (from_mrkdwn(raw, bot_user), *problems)))
-    if not text and not files:
-        return None
     thread = event.get("thread_ts")
     thread = str(thread) if thread and thread != ts else None
     place = place_from_channel(team, channel, thread)
@@ -77,8 +73,7 @@ def to_inbound(
         id=build_message_id(channel, ts),
         place=place,
         sender=Sender(id=str(event["user"])),
-        text=text,
-        files=files,
+        text=from_mrkdwn(raw, bot_user),
         at=float(ts),
         reply_to=build_message_id(channel, thread) if thread else "",
         mentioned=place.kind == "dm" or event["type"] == "app_mention" or f"<@{bot_user}" in raw,
@@ -182,14 +177,10 @@ def _render_link(label: str, address: str) -> str:
     return f"<{escape_html(address).replace('|', '%7C')}|{label.replace('|', '¦')}>"
 
 
-_STYLE = MarkupStyle(
+_STYLE = replace(
+    STAR_STYLE,
     escape=escape_html,
-    schemes=("http", "https", "mailto", "tel"),
-    strong=("*", "*"),
-    em=("_", "_"),
-    strike=("~", "~"),
     code=lambda text: f"`{escape_html(text)}`",
-    fence=lambda text, language: f"```\n{escape_html(split_fences(text))}\n```",
+    fence=lambda text, _: f"```\n{escape_html(split_fences(text))}\n```",
     link=_render_link,
-    quote=lambda text: "\n".join(f"> {line}" for line in text.split("\n")),
 )

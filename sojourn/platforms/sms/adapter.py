@@ -14,26 +14,17 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from sojourn.core.errors import BadConfig, PlatformDown, SendRefused
+from sojourn.core.errors import BadConfig, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.cursor import CursorStore
-from sojourn.platforms.http_receiver import Delivery, HttpReceiver, IncomingRequest, RequestAnswer, RequestRefused
+from sojourn.platforms.downloads import attach_files
+from sojourn.platforms.http_receiver import Delivery, HttpReceiver, IncomingRequest, RequestAnswer
 from sojourn.platforms.markdown import render_plain
 from sojourn.platforms.refusals import check_length, refusals_as_outage
-from sojourn.platforms.sms import NAME, SmsSettings
+from sojourn.platforms.request_checks import RequestRefused
+from sojourn.platforms.sms import NAME, SmsSettings, requests
 from sojourn.platforms.sms.api import OPTED_OUT_CODE, TwilioApi
-from sojourn.platforms.sms.requests import (
-    CONTROL_WORDS,
-    START_WORDS,
-    STOP_WORDS,
-    Form,
-    TextMessage,
-    build_place,
-    is_signed,
-    parse_form,
-    parse_message,
-    read_field,
-)
+from sojourn.platforms.sms.requests import Form, TextMessage, build_place, is_signed, parse_form, read_field
 from sojourn.platforms.sms.segments import simplify_characters
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import BotProfile, File, Inbound, PlatformInfo, Sent
@@ -68,12 +59,7 @@ class Sms:
         self._cursors = CursorStore(app.store, NAME, self.account)
         self._offers: dict[str, tuple[File, float]] = {}  # files that Twilio may fetch, and until when
         self._receiver = HttpReceiver(
-            app.store,
-            NAME,
-            host=self._settings.host,
-            port=self._settings.port,
-            read_request=self._read_request,
-            timeout_seconds=_STORE_TIMEOUT_SECONDS,
+            app.store, NAME, self._settings, self._read_request, timeout_seconds=_STORE_TIMEOUT_SECONDS
         )
 
     async def identify(self) -> BotProfile:
@@ -110,7 +96,7 @@ class Sms:
             return _EMPTY_ANSWER
         if request.path == "status":
             return _log_failure(form)
-        message = parse_message(form, at=time.time())
+        message = requests.parse_message(form, at=time.time())
         if message is None or not self._is_ours(form):
             return _EMPTY_ANSWER
         return Delivery(items=((message.sid, message),), answer=_EMPTY_ANSWER, is_lasting=True)
@@ -123,31 +109,16 @@ class Sms:
     async def _to_inbound(self, message: TextMessage) -> Inbound | None:
         """None for the words by which people stop and start: Twilio answers these."""
         word, key = message.text.strip().upper(), f"{self.account}:{message.number}"
-        if message.opt_out == "STOP" or word in STOP_WORDS:
+        if message.opt_out == "STOP" or word in requests.STOP_WORDS:
             await self._store.put_record(Record(kind=OPT_OUT_KIND, key=key, value={"at": message.at}))
             return None
-        if message.opt_out == "START" or word in START_WORDS or word == "YES":
+        if message.opt_out == "START" or word in requests.START_WORDS or word == "YES":
             await self._store.delete_record(OPT_OUT_KIND, key)
-        if message.opt_out or word in CONTROL_WORDS:
+        if message.opt_out or word in requests.CONTROL_WORDS:
             return None
-        files, problems = list[File](), list[str]()
-        for url, media_type in message.files:
-            try:
-                files.append(await self._api.download(url, media_type))
-            except (SendRefused, PlatformDown) as error:
-                problems.append(f"[A file could not be downloaded: {error}]")
-        text = "\n".join(filter(None, (message.text, *problems)))
-        if not text and not files:
-            return None
-        sender = Sender(id=message.number)
-        return Inbound(
-            id=message.sid,
-            place=build_place(message.number),
-            sender=sender,
-            text=text,
-            files=tuple(files),
-            at=message.at,
-        )
+        place, sender = build_place(message.number), Sender(id=message.number)
+        inbound = Inbound(id=message.sid, place=place, sender=sender, text=message.text, at=message.at)
+        return await attach_files(inbound, (self._api.download(*one) for one in message.files))
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         check_length(text, self.info)

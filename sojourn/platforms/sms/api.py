@@ -9,13 +9,11 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote
 
-import httpx2
-
-from sojourn.core.errors import Refusal, SendRefused
+from sojourn.core.errors import SendRefused
 from sojourn.platforms.downloads import VendorDownloads
-from sojourn.platforms.json_values import parse_body, read_objects, read_text
+from sojourn.platforms.json_values import read_objects, read_text
 from sojourn.platforms.rest_client import RestClient
-from sojourn.platforms.result_codes import ResultCodes, read_code
+from sojourn.platforms.result_codes import ResultCodes
 from sojourn.platforms.sms import TOKEN_VARIABLE, SmsSettings
 from sojourn.platforms.sms.requests import TextMessage, is_number
 from sojourn.ports.platform import BotProfile, File
@@ -30,22 +28,11 @@ _CODES = ResultCodes(
     code_field="code",
     message_field="message",
     kinds={
-        20429: "rate_limited",
-        14107: "rate_limited",
-        OPTED_OUT_CODE: "forbidden",
-        21408: "forbidden",
-        21608: "forbidden",
-        21606: "forbidden",
-        21612: "forbidden",
-        21211: "not_found",
-        21614: "not_found",
-        21617: "too_long",
-        21658: "too_long",
-        21602: "bad_format",
-        21619: "bad_format",
-        21620: "bad_format",
-        21623: "bad_format",
-        20404: "not_found",
+        "rate_limited": (20429, 14107),
+        "forbidden": (OPTED_OUT_CODE, 21408, 21608, 21606, 21612),
+        "not_found": (21211, 21614, 20404),
+        "too_long": (21617, 21658),
+        "bad_format": (21602, 21619, 21620, 21623),
     },
     hints={
         OPTED_OUT_CODE: "The person has answered STOP. Only they can undo it, with START.",
@@ -138,21 +125,8 @@ class TwilioApi:
         return await self._downloads.fetch(url, media_type=media_type)
 
     async def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        return _check(await self._http.exchange(method, path, auth=self._auth, **options))
+        return _CODES.check_reply(await self._http.exchange(method, path, auth=self._auth, **options))
 
     async def close(self) -> None:
         await self._http.close()
         await self._downloads.close()
-
-
-def _check(reply: httpx2.Response) -> dict[str, Any]:
-    page = parse_body(reply)
-    if reply.is_success and isinstance(page, dict):
-        return page
-    code, status = read_code(page, "code"), reply.status_code
-    if code in _CODES.kinds or code in _CODES.key_codes:
-        return _CODES.check(page)
-    if status == 401:
-        return _CODES.check({"code": 20003})
-    kind: Refusal = "transient" if status >= 500 else "rate_limited" if status == 429 else "unknown"
-    raise SendRefused(f"Twilio says: {code or status} {read_text(page, 'message')[:200].rstrip('.')}.", kind=kind)

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place
 from sojourn.core.settings import Secret
-from sojourn.platforms.http_receiver import RequestRefused, is_equal
+from sojourn.platforms.request_checks import RequestRefused, is_equal
 from sojourn.platforms.sms import NAME
 
 Form = Mapping[str, Sequence[str]]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, PlaceKind, Sender
-from sojourn.platforms.json_values import read_object, read_objects, read_text
+from sojourn.platforms.json_values import parse_date, read_object, read_objects, read_text
 from sojourn.platforms.teams import NAME
 from sojourn.ports.platform import Button, Inbound
 
@@ -94,7 +93,7 @@ def to_inbound(activity: Mapping[str, Any]) -> Inbound | None:
         place=place,
         sender=Sender(id=sender, name=read_text(person, "name")[:100]),
         text=(read_text(button, "label") or pressed) if pressed else text,
-        at=_read_time(read_text(activity, "timestamp")),
+        at=parse_date(read_text(activity, "timestamp")),
         reply_to=read_text(activity, "replyToId"),
         mentioned=place.kind == "dm" or bool(ours) or bool(pressed),
         named=None if place.kind == "dm" else bool(ours),
@@ -108,13 +107,6 @@ def _read_words(activity: Mapping[str, Any], mentions: Sequence[str]) -> str:
     for mention in filter(None, mentions):
         text = text.replace(mention, "")
     return text.strip()
-
-
-def _read_time(text: str) -> float:
-    try:
-        return datetime.fromisoformat(text).timestamp() if "T" in text else 0.0
-    except (ValueError, OverflowError, OSError):
-        return 0.0
 
 
 def read_files(activity: Mapping[str, Any]) -> list[AttachedFile]:

@@ -9,37 +9,20 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place
-from sojourn.platforms.downloads import VendorDownloads, collect_files
-from sojourn.platforms.http_receiver import (
-    Delivery,
-    HttpReceiver,
-    IncomingRequest,
-    RequestAnswer,
-    RequestRefused,
-    parse_request_json,
-)
+from sojourn.platforms.downloads import VendorDownloads, attach_files
+from sojourn.platforms.http_receiver import Delivery, HttpReceiver, IncomingRequest, RequestAnswer
 from sojourn.platforms.json_values import read_text
 from sojourn.platforms.microsoft_identity import MicrosoftClient, TokenRefused, TokenVerifier
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.reply_tickets import ReplyTickets
-from sojourn.platforms.teams import NAME, SECRET_VARIABLE, TeamsSettings
-from sojourn.platforms.teams.activities import (
-    AttachedFile,
-    build_conversation,
-    build_place,
-    build_question,
-    build_text,
-    is_from_tenant,
-    read_files,
-    read_message_number,
-    to_inbound,
-)
+from sojourn.platforms.request_checks import RequestRefused, parse_request_json
+from sojourn.platforms.teams import NAME, SECRET_VARIABLE, TeamsSettings, activities
+from sojourn.platforms.teams.activities import AttachedFile, build_place, build_text
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import BotProfile, Button, File, Inbound, PlatformInfo, Sent
 
@@ -48,7 +31,6 @@ _SERVICE_HOSTS = ("smba.trafficmanager.net", "smba.infra.gov.teams.microsoft.us"
 _FILE_HOSTS = ("sharepoint.com", "sharepoint.us", "teams.microsoft.com", *_SERVICE_HOSTS)
 _SERVICE_SECONDS = 10 * 365 * 86_400.0  # for which the server of a chat is remembered
 _STORE_TIMEOUT_SECONDS = 12.0  # Teams waits for 15
-_MAX_FILES = 20  # of one message
 
 
 class Teams:
@@ -73,12 +55,7 @@ class Teams:
         self._servers = ReplyTickets(app.store, NAME, self.account)  # the server of each chat
         self._downloads = VendorDownloads("Teams", _FILE_HOSTS, origin=settings.service_url)
         self._receiver = HttpReceiver(
-            app.store,
-            NAME,
-            host=settings.host,
-            port=settings.port,
-            read_request=self._read_request,
-            timeout_seconds=_STORE_TIMEOUT_SECONDS,
+            app.store, NAME, settings, self._read_request, timeout_seconds=_STORE_TIMEOUT_SECONDS
         )
 
     async def identify(self) -> BotProfile:
@@ -89,24 +66,23 @@ class Teams:
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         await self.identify()
-        async with aclosing(self._receiver.receive()) as activities:
-            async for inbound, activity in activities:
-                yield await self._complete(inbound, activity)
+        async with aclosing(self._receiver.receive()) as received:
+            async for bare, activity in received:
+                if (inbound := await self._complete(bare, activity)) is not None:
+                    yield inbound
 
     async def _read_request(self, request: IncomingRequest) -> RequestAnswer | Delivery[tuple[Inbound, dict[str, Any]]]:
         if request.method != "POST" or request.path:
             raise RequestRefused("its address is not the bot's")
         claims, endorsements = await self._verify(request.headers.get("authorization", ""))
         activity = parse_request_json(request.body)
-        server = read_text(activity, "serviceUrl")
-        if server != (read_text(claims, "serviceurl") or read_text(claims, "serviceUrl")) or not self._is_server(
-            server
-        ):
+        server, signed = read_text(activity, "serviceUrl"), read_text(claims, "serviceurl")
+        if server != (signed or read_text(claims, "serviceUrl")) or not self._is_server(server):
             raise RequestRefused("it names another server than its token, or a foreign one")
         if read_text(activity, "channelId") != _CHANNEL_ID or (endorsements and _CHANNEL_ID not in endorsements):
             raise RequestRefused("it does not come from Teams")
-        is_message = activity.get("type") == "message" and is_from_tenant(activity, self._settings.tenant)
-        inbound = to_inbound(activity) if is_message else None
+        is_message = activity.get("type") == "message" and activities.is_from_tenant(activity, self._settings.tenant)
+        inbound = activities.to_inbound(activity) if is_message else None
         return Delivery(items=((inbound.id, (inbound, activity)),) if inbound is not None else ())
 
     async def _verify(self, header: str) -> tuple[dict[str, Any], list[Any]]:
@@ -132,26 +108,19 @@ class Teams:
             return True
         return address.scheme == "https" and address.netloc in _SERVICE_HOSTS
 
-    async def _complete(self, inbound: Inbound, activity: Mapping[str, Any]) -> Inbound:
+    async def _complete(self, inbound: Inbound, activity: Mapping[str, Any]) -> Inbound | None:
         """Fetches the files of a message, and remembers the server of its chat."""
-        await self._servers.save(
-            _to_chat(inbound.place), read_text(activity, "serviceUrl"), expires_at=time.time() + _SERVICE_SECONDS
-        )
-        files, problems = await collect_files(self._fetch(one) for one in read_files(activity)[:_MAX_FILES])
-        return replace(inbound, text="\n".join(filter(None, (inbound.text, *problems))), files=files)
+        chat, server = build_place(inbound.place.chat), read_text(activity, "serviceUrl")
+        await self._servers.save(chat, server, expires_at=time.time() + _SERVICE_SECONDS)
+        return await attach_files(inbound, (self._fetch(one) for one in activities.read_files(activity)))
 
     async def _fetch(self, file: AttachedFile) -> File:
         """A file of a message. Pictures lie on Microsoft's servers, which want to know who asks."""
         if not file.is_ours:
             return await self._downloads.fetch(file.url, name=file.name)
         authorization = f"Bearer {await self._client.token.get()}"
-        downloads = VendorDownloads(
-            "Teams",
-            _SERVICE_HOSTS,
-            origin=self._settings.service_url,
-            authorization=authorization,
-            authorized_hosts=_SERVICE_HOSTS,
-        )
+        trusted: dict[str, Any] = {"authorization": authorization, "authorized_hosts": _SERVICE_HOSTS}
+        downloads = VendorDownloads("Teams", _SERVICE_HOSTS, origin=self._settings.service_url, **trusted)
         try:
             return await downloads.fetch(file.url, name=file.name)
         finally:
@@ -165,7 +134,7 @@ class Teams:
         self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
     ) -> Sent:
         check_length(text, self.info)
-        return await self._post(place, build_question(text, buttons, plain=plain), reply_to=reply_to)
+        return await self._post(place, activities.build_question(text, buttons, plain=plain), reply_to=reply_to)
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
         check_length(text, self.info)
@@ -188,7 +157,7 @@ class Teams:
         return build_place(f"{parent.chat};messageid={first.id}", parent.name)
 
     async def _post(self, place: Place, activity: Mapping[str, Any], *, reply_to: str = "") -> Sent:
-        answered = {"replyToId": read_message_number(reply_to)} if reply_to else {}
+        answered = {"replyToId": activities.read_message_number(reply_to)} if reply_to else {}
         page = await self._client.call("POST", await self._build_path(place), {**activity, **answered})
         if not (id := read_text(page, "id")):
             raise SendRefused("Teams answers without a result.", kind="unknown")
@@ -196,9 +165,10 @@ class Teams:
 
     async def _build_path(self, place: Place) -> str:
         """The address of a chat's messages, on the server that the chat is on."""
-        saved = await self._servers.find(_to_chat(place))
+        saved = await self._servers.find(build_place(place.chat))
         server = saved.value if saved is not None and self._is_server(saved.value) else self._settings.service_url
-        return f"{server.rstrip('/')}/v3/conversations/{quote(build_conversation(place), safe='')}/activities"
+        conversation = quote(activities.build_conversation(place), safe="")
+        return f"{server.rstrip('/')}/v3/conversations/{conversation}/activities"
 
     def home(self, chat: str) -> Place:
         return build_place(chat.strip())
@@ -206,8 +176,3 @@ class Teams:
     async def close(self) -> None:
         await self._client.close()
         await self._downloads.close()
-
-
-def _to_chat(place: Place) -> Place:
-    """The chat that a thread is in."""
-    return build_place(place.chat)

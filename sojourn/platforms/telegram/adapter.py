@@ -14,17 +14,9 @@ from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 from sojourn.core.errors import ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.refusals import refusals_as_outage
-from sojourn.platforms.telegram import NAME, TelegramSettings
+from sojourn.platforms.telegram import NAME, TelegramSettings, messages
 from sojourn.platforms.telegram.errors import TokenLogFilter, build_request, classify_refusal, translate_error
-from sojourn.platforms.telegram.messages import (
-    build_message_id,
-    parse_message_number,
-    place_from_chat,
-    place_from_name,
-    to_button_press,
-    to_html,
-    to_inbound,
-)
+from sojourn.platforms.telegram.messages import build_message_id, parse_message_number, to_html
 from sojourn.platforms.telegram.network import build_request_options
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.platform import BotProfile, Button, File, Inbound, PlatformInfo, Sent
@@ -62,7 +54,9 @@ class Telegram:
             while True:
                 for one in await bot.get_updates(offset=offset, timeout=seconds, allowed_updates=kinds):
                     press = one.callback_query
-                    inbound = await to_inbound(one.message, bot) if one.message else to_button_press(press)
+                    inbound = (
+                        await messages.to_inbound(one.message, bot) if one.message else messages.to_button_press(press)
+                    )
                     if inbound is not None:
                         yield inbound
                     if press:
@@ -131,10 +125,10 @@ class Telegram:
                     hint = "Check whether the bot is still in that chat."
                 why = f"Telegram does not open a topic there: {error.message}."
                 raise ThreadsUnsupported(why, hint=hint) from error
-        return place_from_chat(int(parent.chat), topic.message_thread_id, topic.name)
+        return messages.place_from_chat(int(parent.chat), topic.message_thread_id, topic.name)
 
     def home(self, chat: str) -> Place:
-        return place_from_name(chat)
+        return messages.place_from_name(chat)
 
     async def close(self) -> None:
         bot, self._bot = self._bot, None

@@ -10,6 +10,7 @@ from telegram.error import BadRequest, Forbidden, InvalidToken
 
 from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
+from sojourn.platforms.downloads import attach_files
 from sojourn.platforms.markdown import MarkupStyle, escape_html, render
 from sojourn.platforms.telegram import NAME
 from sojourn.ports.platform import File, Inbound
@@ -52,26 +53,23 @@ async def to_inbound(message: Message, bot: Bot) -> Inbound | None:
     if author is None or author.is_bot or message.sender_chat is not None:  # a channel, or an admin who hides
         return None
     text, is_called = _extract_text(message, bot)
-    files, problems = await _fetch_files(message)
-    text = "\n".join(filter(None, (text, *problems)))
-    if not text and not files:
-        return None
     replied_to = message.reply_to_message
     is_reply = replied_to is not None and replied_to.from_user is not None and replied_to.from_user.id == bot.id
     chat, reply_to = message.chat, ""
     if replied_to is not None and not replied_to.forum_topic_created:
         reply_to = build_message_id(chat.id, replied_to.message_id)
-    return Inbound(
+    inbound = Inbound(
         id=build_message_id(chat.id, message.message_id),
         place=_place_from_message(message),
         sender=Sender(id=str(author.id), name=author.full_name),
         text=text,
-        files=files,
         at=message.date.timestamp(),
         reply_to=reply_to,
         mentioned=chat.type == Chat.PRIVATE or is_called or is_reply,
         named=is_called,
     )
+    name = getattr(message.effective_attachment, "file_name", None)
+    return await attach_files(inbound, (_fetch_file(one) for one in [message]), [name] if name else ())
 
 
 def to_button_press(query: CallbackQuery | None) -> Inbound | None:
@@ -114,22 +112,21 @@ def _extract_text(message: Message, bot: Bot) -> tuple[str, bool]:
     return text.strip(), is_called
 
 
-async def _fetch_files(message: Message) -> tuple[tuple[File, ...], list[str]]:
-    """Downloads the file of a message; a failure becomes a line of text."""
+async def _fetch_file(message: Message) -> File | None:
+    """The file of a message; None if it has none. SendRefused."""
     attachment = message.effective_attachment
     if isinstance(attachment, (tuple, list)):  # a picture in several sizes, the largest last
         attachment = attachment[-1]
     if attachment is None or not hasattr(attachment, "get_file"):
-        return (), []
-    name = getattr(attachment, "file_name", None) or ""
+        return None
     try:
         file = await attachment.get_file()
         data = bytes(await file.download_as_bytearray())
     except (BadRequest, Forbidden, InvalidToken) as error:  # the library raises InvalidToken for any 404
-        return (), [f"[A file was sent, but could not be downloaded: {name or 'no name'}. Telegram: {error.message}]"]
-    name = name or (file.file_path or "file").rpartition("/")[2]
+        raise SendRefused(f"Telegram: {error.message}", kind="not_found") from None
+    name = getattr(attachment, "file_name", None) or (file.file_path or "file").rpartition("/")[2]
     kind = getattr(attachment, "mime_type", None) or guess_type(name)[0] or "application/octet-stream"
-    return (File(name=name, media_type=kind, data=data),), []
+    return File(name=name, media_type=kind, data=data)
 
 
 def to_html(text: str) -> str:

@@ -19,17 +19,9 @@ from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.answer_delivery import AnswerDelivery
-from sojourn.platforms.http_receiver import (
-    Delivery,
-    HttpReceiver,
-    IncomingRequest,
-    RequestAnswer,
-    RequestRefused,
-    compute_hub_signature,
-    is_equal,
-    parse_request_json,
-)
+from sojourn.platforms.http_receiver import Delivery, HttpReceiver, IncomingRequest, RequestAnswer
 from sojourn.platforms.refusals import check_length
+from sojourn.platforms.request_checks import RequestRefused, compute_hub_signature, is_equal, parse_request_json
 from sojourn.platforms.webhook import WebhookRoute, WebhookSettings
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import Inbound, PlatformInfo, Sent
@@ -49,12 +41,7 @@ class Webhook:
         self._routes = settings.parse_routes()
         self.account = f"{settings.host}:{settings.port}"
         self._receiver = HttpReceiver(
-            app.store,
-            NAME,
-            host=settings.host,
-            port=settings.port,
-            read_request=self._read_request,
-            timeout_seconds=_STORE_TIMEOUT_SECONDS,
+            app.store, NAME, settings, self._read_request, timeout_seconds=_STORE_TIMEOUT_SECONDS
         )
         self._answers = AnswerDelivery("[plugins.webhook.routes.{}]")
         for name, route in self._routes.items():

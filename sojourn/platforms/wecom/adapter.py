@@ -6,36 +6,24 @@ WeCom allows one connection for each bot, and neither repeats nor keeps what nob
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import hashlib
 import time
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
 from sojourn.core.places import Place, build_session_key
-from sojourn.platforms.downloads import VendorDownloads, collect_files, guess_media_type
+from sojourn.platforms.downloads import VendorDownloads, attach_files, guess_media_type
 from sojourn.platforms.json_values import read_object, read_text
 from sojourn.platforms.newest_values import NewestValues
 from sojourn.platforms.refusals import check_length
-from sojourn.platforms.wecom import NAME, WecomSettings
+from sojourn.platforms.single_connection import SingleConnection
+from sojourn.platforms.wecom import NAME, WecomSettings, messages
 from sojourn.platforms.wecom.connection import WecomConnection
-from sojourn.platforms.wecom.messages import (
-    CARD_PREFIX,
-    MediaLink,
-    build_card,
-    build_settled_card,
-    decrypt_file,
-    escape_markdown,
-    hide_mentions,
-    parse_chat,
-    read_media,
-    to_inbound,
-    to_press,
-)
+from sojourn.platforms.wecom.messages import CARD_PREFIX, MediaLink, hide_mentions
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 
@@ -48,7 +36,6 @@ _EDIT_SECONDS = 3.0  # between two changes: WeCom takes thirty messages a minute
 _PRESS_SECONDS = 4.5  # WeCom lets a card be replaced within 5 seconds after a press
 _CHUNK_BYTES = 512 * 1024
 _MAX_CHUNKS = 100  # of one file
-_MAX_FILES = 20  # of one message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,24 +61,14 @@ class Wecom:
         address = self._settings.ws_url
         origin = f"http{address.removeprefix('ws')}" if address.startswith("ws") else address
         self._downloads = VendorDownloads("WeCom", _MEDIA_HOSTS, origin=origin)
-        self._connection: WecomConnection | None = None
-        self._open_lock = asyncio.Lock()
+        self._line = SingleConnection(lambda: WecomConnection.open(self._settings))
         self._tickets = NewestValues[ReplyContext]()  # of the newest message in each place
         self._streams = NewestValues[ReplyContext]()  # by the id of the stream
         self._edited_at: dict[str, float] = {}  # streams
         self._presses = NewestValues[ReplyContext]()  # by the id of the card's task
 
-    async def _connect(self) -> WecomConnection:
-        """The open connection; a new one if there is none."""
-        async with self._open_lock:
-            if self._connection is None or not self._connection.is_open:
-                if self._connection is not None:
-                    await self._connection.close()
-                self._connection = await WecomConnection.open(self._settings)
-            return self._connection
-
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        connection = await self._connect()
+        connection = await self._line.get()
         try:
             while (frame := await connection.pushes.get()) is not None:
                 if (inbound := await self._to_inbound(connection, frame)) is not None:
@@ -106,23 +83,20 @@ class Wecom:
     async def _to_inbound(self, connection: WecomConnection, frame: Mapping[str, Any]) -> Inbound | None:
         body, request = read_object(frame, "body"), read_text(read_object(frame, "headers"), "req_id")
         context = ReplyContext(request=request, connection=connection, at=time.monotonic())
-        if frame.get("cmd") == "aibot_event_callback" and (press := to_press(body)) is not None:
+        if frame.get("cmd") == "aibot_event_callback" and (press := messages.to_press(body)) is not None:
             self._presses[press[1]] = context
             return press[0]
-        inbound = to_inbound(body, self._settings.name) if frame.get("cmd") == "aibot_msg_callback" else None
-        if inbound is None:
+        bare = messages.to_inbound(body, self._settings.name) if frame.get("cmd") == "aibot_msg_callback" else None
+        if bare is None:
             return None
-        files, problems = await collect_files(self._fetch(one) for one in read_media(body)[:_MAX_FILES])
-        text = "\n".join(filter(None, (inbound.text, *problems)))
-        if not text and not files:
-            return None
-        if request:
+        inbound = await attach_files(bare, (self._fetch(one) for one in messages.read_media(body)))
+        if inbound is not None and request:
             self._tickets[build_session_key(inbound.place)] = context
-        return replace(inbound, text=text, files=files)
+        return inbound
 
     async def _fetch(self, link: MediaLink) -> File:
         data, _ = await self._downloads.fetch_bytes(link.url)
-        data = decrypt_file(data, link.key) if link.key else data
+        data = messages.decrypt_file(data, link.key) if link.key else data
         return File(name="file", media_type=guess_media_type(data) or _UNKNOWN_TYPE, data=data)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
@@ -156,7 +130,7 @@ class Wecom:
         """Sends a message that is not an answer."""
         chat_type = 2 if place.kind == "group" else 1
         body = {"chatid": place.chat, "chat_type": chat_type, "msgtype": kind, kind: content}
-        await (await self._connect()).request("aibot_send_msg", body)
+        await (await self._line.get()).request("aibot_send_msg", body)
         return Sent(place=place, id=f"message/{uuid.uuid4().hex}")  # WeCom gives none
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
@@ -167,7 +141,8 @@ class Wecom:
             press = self._presses.pop(task, None)
             if press is None or not press.is_usable(_PRESS_SECONDS):
                 raise SendRefused("WeCom replaces a card only just after a press.", kind="forbidden")
-            body = {"response_type": "update_template_card", "template_card": build_settled_card(text, task)}
+            card = messages.build_settled_card(text, task)
+            body = {"response_type": "update_template_card", "template_card": card}
             await press.connection.request("aibot_respond_update_msg", body, reply_to=press.request)
             return
         stream = self._streams.get(sent.id)
@@ -185,7 +160,7 @@ class Wecom:
         """A card shows no Markdown."""
         check_length(text, self.info)
         task = uuid.uuid4().hex
-        await self._push(place, "template_card", build_card(text, task, place, buttons))
+        await self._push(place, "template_card", messages.build_card(text, task, place, buttons))
         return Sent(place=place, id=f"{CARD_PREFIX}{task}")
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
@@ -196,7 +171,7 @@ class Wecom:
         return await self._push(place, _media_kind(file), {"media_id": media})
 
     async def _upload(self, file: File) -> str:
-        connection, data = await self._connect(), file.data
+        connection, data = await self._line.get(), file.data
         chunks = [data[at : at + _CHUNK_BYTES] for at in range(0, len(data), _CHUNK_BYTES)] or [b""]
         if len(chunks) > _MAX_CHUNKS:
             raise SendRefused("The file is too large for WeCom.", kind="too_long")
@@ -218,16 +193,15 @@ class Wecom:
 
     def _to_content(self, text: str, plain: bool) -> str:
         text = hide_mentions(text)
-        content = escape_markdown(text) if plain else text
+        content = messages.escape_markdown(text) if plain else text
         check_length(content, self.info)
         return content
 
     def home(self, chat: str) -> Place:
-        return parse_chat(chat.strip())
+        return messages.parse_chat(chat.strip())
 
     async def close(self) -> None:
-        if self._connection is not None:
-            await self._connection.close()
+        await self._line.close()
         await self._downloads.close()
 
 

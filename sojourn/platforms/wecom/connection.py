@@ -26,15 +26,11 @@ _CODES = ResultCodes(
     code_field="errcode",
     message_field="errmsg",
     kinds={
-        45009: "rate_limited",
-        40008: "bad_format",
-        40035: "bad_format",
-        45002: "too_long",
-        48002: "forbidden",
-        60011: "forbidden",
-        UNKNOWN_REQUEST_CODE: "forbidden",
-        STREAM_OVER_CODE: "forbidden",
-        -1: "transient",
+        "rate_limited": (45009,),
+        "bad_format": (40008, 40035),
+        "too_long": (45002,),
+        "forbidden": (48002, 60011, UNKNOWN_REQUEST_CODE, STREAM_OVER_CODE),
+        "transient": (-1,),
     },
 )
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
+from sojourn.platforms import card_buttons
 from sojourn.platforms.aes_cbc import decrypt_cbc
-from sojourn.platforms.json_values import parse_object, read_object, read_objects, read_text, to_json
+from sojourn.platforms.json_values import parse_object, read_object, read_objects, read_text, read_time, to_json
 from sojourn.platforms.wecom import NAME
 from sojourn.ports.platform import Button, Inbound
 
@@ -57,7 +58,7 @@ def read_place(body: Mapping[str, Any]) -> Place | None:
 
 def to_inbound(body: Mapping[str, Any], name: str) -> Inbound | None:
     """Maps a message, its files left out. `name` is the bot's, which is left out of the text."""
-    place, id, at = read_place(body), read_text(body, "msgid"), body.get("create_time")
+    place, id = read_place(body), read_text(body, "msgid")
     if place is None or not id or len(id) > 200:
         return None
     text = "\n".join(filter(None, (_read_words(one) for one in _list_parts(body)))).strip()
@@ -68,7 +69,7 @@ def to_inbound(body: Mapping[str, Any], name: str) -> Inbound | None:
         place=place,
         sender=Sender(id=read_text(read_object(body, "from"), "userid")),
         text=text,
-        at=float(at) if isinstance(at, int) and 0 < at < 10**11 else 0.0,
+        at=read_time(body, "create_time"),
     )
 
 
@@ -91,17 +92,13 @@ def to_press(body: Mapping[str, Any]) -> tuple[Inbound, str] | None:
     event = read_object(body, "event")
     card = read_object(event, "template_card_event")
     button, task = parse_object(card.get("event_key")), read_text(card, "task_id")
-    id, value = read_text(body, "msgid"), read_text(button, "value")
-    if event.get("eventtype") != "template_card_event" or not id or not value or not task or read_place(body) is None:
+    if event.get("eventtype") != "template_card_event" or not task or read_place(body) is None:
         return None
-    try:
-        place = parse_chat(read_text(button, "chat"))
-    except BadInput:
-        return None
-    sender = Sender(id=read_text(read_object(body, "from"), "userid"))
-    text, reply_to = read_text(button, "label") or value, f"{CARD_PREFIX}{task}"
-    press = Inbound(id=f"press/{id}", place=place, sender=sender, text=text, pressed=value, reply_to=reply_to)
-    return press, task
+    id, person = read_text(body, "msgid"), read_text(read_object(body, "from"), "userid")
+    press = card_buttons.to_press(
+        button, lambda chat, _: parse_chat(chat), id=id, person=person, question=f"{CARD_PREFIX}{task}"
+    )
+    return (press, task) if press is not None else None
 
 
 def build_card(text: str, task: str, place: Place, buttons: Sequence[Button]) -> dict[str, Any]:
@@ -109,7 +106,7 @@ def build_card(text: str, task: str, place: Place, buttons: Sequence[Button]) ->
     if len(buttons) > _MAX_BUTTONS:
         raise SendRefused(f"WeCom shows at most {_MAX_BUTTONS} buttons.", kind="bad_format")
     chat = f"{_GROUP_PREFIX if place.kind == 'group' else ''}{place.chat}"
-    keys = [to_json({"value": one.value, "label": one.label, "chat": chat}) for one in buttons]
+    keys = [to_json(card_buttons.build_button_data(one, place, chat=chat)) for one in buttons]
     return {
         "card_type": "button_interaction",
         "main_title": {"title": "Sojourn"},

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from sojourn.platforms.aes_cbc import decrypt_cbc
-from sojourn.platforms.http_receiver import RequestRefused, is_equal
+from sojourn.platforms.request_checks import RequestRefused, is_equal
 
 _BLOCK_BYTES = 32
 _RANDOM_BYTES, _LENGTH_BYTES = 16, 4  # before the message

@@ -8,7 +8,7 @@ from typing import Any
 
 from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
-from sojourn.platforms.json_values import parse_object, read_text, to_json
+from sojourn.platforms.json_values import parse_object, read_text, read_time, to_json
 from sojourn.platforms.wecom.messages import hide_mentions
 from sojourn.platforms.wecom_app import NAME
 from sojourn.ports.platform import Button, Inbound
@@ -40,9 +40,7 @@ def to_inbound(fields: Mapping[str, str]) -> Inbound | None:
         place = build_place(fields.get("FromUserName", ""))
     except BadInput:
         return None
-    sender, stamp = Sender(id=place.chat), fields.get("CreateTime", "")
-    at = float(stamp) if stamp.isascii() and stamp.isdecimal() and len(stamp) < 12 else 0.0
-    id = build_id(fields)
+    id, sender, at = build_id(fields), Sender(id=place.chat), read_time(fields, "CreateTime")
     if fields.get("MsgType") == "event":
         button = parse_object(fields.get("EventKey", ""))
         value, question = read_text(button, "value"), fields.get("TaskId", "")

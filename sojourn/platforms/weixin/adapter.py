@@ -18,7 +18,7 @@ from typing import Any
 from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore
-from sojourn.platforms.downloads import collect_files
+from sojourn.platforms.downloads import attach_files
 from sojourn.platforms.json_values import read_objects, read_text
 from sojourn.platforms.newest_values import NewestValues
 from sojourn.platforms.refusals import check_length, refusals_as_outage
@@ -94,9 +94,7 @@ class Weixin:
             await self._tickets.save(inbound.place, token, expires_at=time.time() + _TOKEN_SECONDS)
             self._refused.pop(inbound.place.chat, None)
         items = read_objects(message, "item_list")[:_MAX_ITEMS]
-        files, problems = await collect_files(self._media.fetch(one) for one in items)
-        text = "\n".join(filter(None, (inbound.text, *problems)))
-        return replace(inbound, text=text, files=files) if text or files else None
+        return await attach_files(inbound, (self._media.fetch(one) for one in items))
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         check_length(text, self.info)

@@ -20,7 +20,11 @@ _SESSION_OVER_CODE = -14
 _APP_ID, _CLIENT_VERSION = "bot", 2 << 16 | 4 << 8 | 9  # of the plugin whose wire this is
 _BASE_INFO = {"channel_version": "2.4.9", "bot_agent": "Sojourn/1"}
 _CODES = ResultCodes(
-    label="Weixin", key=TOKEN_VARIABLE, code_field="code", message_field="errmsg", kinds={REFUSED_CODE: "rate_limited"}
+    label="Weixin",
+    key=TOKEN_VARIABLE,
+    code_field="code",
+    message_field="errmsg",
+    kinds={"rate_limited": (REFUSED_CODE,)},
 )
 
 

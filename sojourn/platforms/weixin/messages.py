@@ -8,7 +8,7 @@ from typing import Any
 
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
-from sojourn.platforms.json_values import read_object, read_objects, read_text
+from sojourn.platforms.json_values import read_object, read_objects, read_text, read_time
 from sojourn.platforms.weixin import NAME
 from sojourn.ports.platform import Inbound
 
@@ -30,7 +30,7 @@ def to_inbound(message: Mapping[str, Any]) -> Inbound | None:
     """Maps a message of a person, its files left out; None for anything else. Its text may be empty."""
     if message.get("message_type") == _BOT or read_text(message, "group_id"):
         return None
-    number, at = message.get("message_id"), message.get("create_time_ms")
+    number = message.get("message_id")
     id = str(number) if isinstance(number, int) and not isinstance(number, bool) and number else ""
     id = id or read_text(message, "client_id")
     try:
@@ -44,7 +44,7 @@ def to_inbound(message: Mapping[str, Any]) -> Inbound | None:
         place=place,
         sender=Sender(id=place.chat),
         text="\n".join(filter(None, (_read_words(one) for one in read_objects(message, "item_list")))).strip(),
-        at=at / 1000 if isinstance(at, int) and 0 < at < 10**14 else 0.0,
+        at=read_time(message, "create_time_ms", per_second=1000),
     )
 
 

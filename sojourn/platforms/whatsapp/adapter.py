@@ -11,43 +11,20 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
-from sojourn.core.errors import PlatformDown, SendRefused
+from sojourn.core.errors import SendRefused
 from sojourn.core.places import Place
-from sojourn.platforms.http_receiver import (
-    Delivery,
-    HttpReceiver,
-    IncomingRequest,
-    RequestAnswer,
-    RequestRefused,
-    compute_hub_signature,
-    is_equal,
-    parse_request_json,
-)
+from sojourn.platforms.downloads import attach_files
+from sojourn.platforms.http_receiver import Delivery, HttpReceiver, IncomingRequest, RequestAnswer
 from sojourn.platforms.json_values import read_objects, read_text
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.reply_tickets import ReplyTickets
+from sojourn.platforms.request_checks import RequestRefused, compute_hub_signature, is_equal, parse_request_json
 from sojourn.platforms.result_codes import read_code
-from sojourn.platforms.whatsapp import NAME, WhatsappSettings
+from sojourn.platforms.whatsapp import NAME, WhatsappSettings, messages
 from sojourn.platforms.whatsapp.api import WINDOW_CODE, WINDOW_HINT, WhatsappApi, read_reason
-from sojourn.platforms.whatsapp.messages import (
-    MAX_CHARS,
-    MAX_QUESTION_CHARS,
-    WhatsappMessage,
-    build_file,
-    build_place,
-    build_question,
-    build_recipient,
-    build_templates,
-    build_text,
-    choose_file_kind,
-    find_media,
-    read_changes,
-    read_received,
-    to_inbound,
-)
+from sojourn.platforms.whatsapp.messages import WhatsappMessage, build_place, build_text
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import BotProfile, Button, File, Inbound, PlatformInfo, Sent
 from sojourn.ports.store import Record
@@ -64,22 +41,15 @@ _log = logging.getLogger(__name__)
 class Whatsapp:
     """One business number."""
 
-    info = PlatformInfo(name=NAME, label="WhatsApp", max_chars=MAX_CHARS)
+    info = PlatformInfo(name=NAME, label="WhatsApp", max_chars=messages.MAX_CHARS)
 
     def __init__(self, app: PluginContext) -> None:
         self._settings: WhatsappSettings = app.configured(NAME)
         self.account = self._settings.phone_number_id
         self._store, self._api = app.store, WhatsappApi(self._settings)
         self._tickets = ReplyTickets(app.store, NAME, self.account)
-        self._receiver = HttpReceiver(
-            app.store,
-            NAME,
-            host=self._settings.host,
-            port=self._settings.port,
-            read_request=self._read_request,
-            timeout_seconds=_STORE_TIMEOUT_SECONDS,
-            max_body_bytes=_MAX_BODY_BYTES,
-        )
+        limits: dict[str, Any] = {"timeout_seconds": _STORE_TIMEOUT_SECONDS, "max_body_bytes": _MAX_BODY_BYTES}
+        self._receiver = HttpReceiver(app.store, NAME, self._settings, self._read_request, **limits)
 
     async def identify(self) -> BotProfile:
         async with refusals_as_outage():
@@ -87,8 +57,8 @@ class Whatsapp:
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         await self.identify()  # a wrong token would be noticed only by the first answer
-        async with aclosing(self._receiver.receive()) as messages:
-            async for message in messages:
+        async with aclosing(self._receiver.receive()) as received:
+            async for message in received:
                 if (inbound := await self._to_inbound(message)) is not None:
                     yield inbound
 
@@ -100,13 +70,13 @@ class Whatsapp:
         expected = compute_hub_signature(self._settings.app_secret, request.body)
         if not is_equal(request.headers.get("x-hub-signature-256", ""), expected):
             raise RequestRefused("its signature does not match app_secret")
-        messages = list[WhatsappMessage]()
-        for value in read_changes(parse_request_json(request.body), self.account):
-            messages += read_received(value)
+        found = list[WhatsappMessage]()
+        for value in messages.read_changes(parse_request_json(request.body), self.account):
+            found += messages.read_received(value)
             for status in read_objects(value, "statuses"):
                 _log_failure(status)
         oldest = time.time() - _MAX_AGE_SECONDS
-        return Delivery(items=tuple((one.id, one) for one in messages if one.at > oldest))
+        return Delivery(items=tuple((one.id, one) for one in found if one.at > oldest))
 
     def _answer_check(self, query: Mapping[str, str]) -> RequestAnswer:
         """Meta asks for this when the address is entered."""
@@ -120,15 +90,10 @@ class Whatsapp:
         place = build_place(message.group or sender)
         ends = min(message.at, time.time()) + _WINDOW_SECONDS
         await self._tickets.save(place, message.id, expires_at=ends)
-        inbound, media = to_inbound(message, sender), find_media(message.content)
+        inbound, media = messages.to_inbound(message, sender), messages.find_media(message.content)
         if inbound is None or media is None:
             return inbound
-        try:
-            file = await self._api.download(media[0], name=media[1])
-        except (SendRefused, PlatformDown) as error:
-            problem = f"[A file could not be downloaded: {error}]"
-            return replace(inbound, text="\n".join(filter(None, (inbound.text, problem))))
-        return replace(inbound, files=(file,))
+        return await attach_files(inbound, (self._api.download(id, name=name) for id, name in [media]))
 
     async def _find_sender(self, message: WhatsappMessage) -> str:
         """The number of a person, also of one who hides it now; else the id that WhatsApp gives."""
@@ -148,13 +113,13 @@ class Whatsapp:
 
     async def _send(self, place: Place, body: Mapping[str, Any], reply_to: str = "") -> Sent:
         answer = {"context": {"message_id": reply_to}} if reply_to else {}
-        return Sent(place=place, id=await self._api.send({**build_recipient(place), **answer, **body}))
+        return Sent(place=place, id=await self._api.send({**messages.build_recipient(place), **answer, **body}))
 
     async def _send_template(self, place: Place, text: str) -> Sent:
         """Says something after 24 hours of silence, if there is a template for it."""
         if not self._settings.template:
             raise SendRefused("The person has not written for 24 hours.", kind="forbidden", hint=WINDOW_HINT)
-        bodies = build_templates(self._settings.template, self._settings.template_language, text)
+        bodies = messages.build_templates(self._settings.template, self._settings.template_language, text)
         return [await self._send(place, body) for body in bodies][-1]
 
     async def ask(
@@ -162,18 +127,18 @@ class Whatsapp:
     ) -> Sent:
         await self._check_window(place)
         shown = build_text(text, plain=plain)["text"]["body"]
-        if len(shown) > MAX_QUESTION_CHARS:
+        if len(shown) > messages.MAX_QUESTION_CHARS:
             await self.send(place, text, plain=plain, reply_to=reply_to)
             shown, reply_to = "Choose one, please.", ""
-        return await self._send(place, build_question(shown, buttons), reply_to)
+        return await self._send(place, messages.build_question(shown, buttons), reply_to)
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
         await self._check_window(place)
-        kind = choose_file_kind(file)
+        kind = messages.choose_file_kind(file)
         id = await self._api.upload(file)
         if caption and kind == "audio":
             await self.send(place, caption, plain=True)
-        return await self._send(place, build_file(kind, id, name=file.name, caption=caption))
+        return await self._send(place, messages.build_file(kind, id, name=file.name, caption=caption))
 
     async def react(self, sent: Sent, sign: str) -> None:
         await self._check_window(sent.place)

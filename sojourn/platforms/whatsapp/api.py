@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import httpx2
 
-from sojourn.core.errors import KeyRefused, Refusal, SendRefused
+from sojourn.core.errors import KeyRefused, SendRefused
 from sojourn.platforms.downloads import VendorDownloads
 from sojourn.platforms.json_values import parse_body, read_object, read_objects, read_text
 from sojourn.platforms.rest_client import RestClient
@@ -30,36 +30,24 @@ _CODES = ResultCodes(
     code_field="code",
     message_field="message",
     kinds={
-        3: "forbidden",
-        10: "forbidden",
-        **dict.fromkeys(range(200, 300), "forbidden"),
-        368: "forbidden",
-        130472: "forbidden",
-        130497: "forbidden",
-        131021: "forbidden",
-        131026: "forbidden",
-        131030: "forbidden",
-        131031: "forbidden",
-        WINDOW_CODE: "forbidden",
-        131049: "forbidden",
-        4: "rate_limited",
-        80007: "rate_limited",
-        130429: "rate_limited",
-        131048: "rate_limited",
-        131056: "rate_limited",
-        133016: "rate_limited",
-        33: "not_found",
-        _LENGTH_CODE: "bad_format",
-        131008: "bad_format",
-        131009: "bad_format",
-        131051: "bad_format",
-        131052: "bad_format",
-        131053: "bad_format",
-        **dict.fromkeys(range(132000, 133000), "bad_format"),
-        1: "transient",
-        2: "transient",
-        131000: "transient",
-        131016: "transient",
+        "forbidden": (
+            3,
+            10,
+            *range(200, 300),
+            368,
+            130472,
+            130497,
+            131021,
+            131026,
+            131030,
+            131031,
+            WINDOW_CODE,
+            131049,
+        ),
+        "rate_limited": (4, 80007, 130429, 131048, 131056, 133016),
+        "not_found": (33,),
+        "bad_format": (_LENGTH_CODE, 131008, 131009, 131051, 131052, 131053, *range(132000, 133000)),
+        "transient": (1, 2, 131000, 131016),
     },
     hints={
         WINDOW_CODE: WINDOW_HINT,
@@ -145,17 +133,11 @@ class WhatsappApi:
 
 
 def _check(reply: httpx2.Response) -> dict[str, Any]:
-    page = parse_body(reply)
-    if reply.is_success and isinstance(page, dict) and "error" not in page:
-        return page
-    error, status = read_object(page, "error"), reply.status_code
-    code, reason = read_code(error, "code"), read_reason(error)
-    if code == _LENGTH_CODE and "length" in reason.lower():
+    error = read_object(parse_body(reply), "error")
+    reason = read_reason(error)
+    if read_code(error, "code") == _LENGTH_CODE and "length" in reason.lower():
         raise SendRefused(f"WhatsApp says: {reason}.", kind="too_long")
-    if code in _CODES.kinds or code in _CODES.key_codes:
-        return _CODES.check({"code": code, "message": reason})
-    kind: Refusal = "transient" if status >= 500 else "rate_limited" if status == 429 else "unknown"
-    raise SendRefused(f"WhatsApp says: {status if code is None else code} {reason}.", kind=kind)
+    return _CODES.check_reply(reply, {**error, "message": reason} if error else None)
 
 
 def read_reason(error: Mapping[str, Any]) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.json_values import read_object, read_objects, read_text
-from sojourn.platforms.markdown import MarkupStyle, render, split_fences, write_link
+from sojourn.platforms.markdown import STAR_STYLE, render, split_fences
 from sojourn.platforms.whatsapp import NAME
 from sojourn.ports.platform import Button, File, Inbound
 
@@ -25,27 +25,11 @@ _MAX_PARAMETER_CHARS = 1000  # of a template's variable
 _MEBIBYTE = 1024 * 1024  # bytes
 _MAX_DOCUMENT_BYTES = 100 * _MEBIBYTE
 _FILE_KINDS = {  # what is shown as itself; everything else is a document
-    "image/jpeg": ("image", 5 * _MEBIBYTE),
-    "image/png": ("image", 5 * _MEBIBYTE),
-    "video/mp4": ("video", 16 * _MEBIBYTE),
-    "video/3gpp": ("video", 16 * _MEBIBYTE),
-    "audio/aac": ("audio", 16 * _MEBIBYTE),
-    "audio/amr": ("audio", 16 * _MEBIBYTE),
-    "audio/mpeg": ("audio", 16 * _MEBIBYTE),
-    "audio/mp4": ("audio", 16 * _MEBIBYTE),
-    "audio/ogg": ("audio", 16 * _MEBIBYTE),
+    **dict.fromkeys(("image/jpeg", "image/png"), ("image", 5 * _MEBIBYTE)),
+    **dict.fromkeys(("video/mp4", "video/3gpp"), ("video", 16 * _MEBIBYTE)),
+    **dict.fromkeys(("audio/aac", "audio/amr", "audio/mpeg", "audio/mp4", "audio/ogg"), ("audio", 16 * _MEBIBYTE)),
 }
-_MARKUP = MarkupStyle(
-    escape=lambda text: text,
-    schemes=("http", "https", "mailto", "tel"),
-    strong=("*", "*"),
-    em=("_", "_"),
-    strike=("~", "~"),
-    code=lambda text: f"`{text}`",
-    fence=lambda text, _: f"```{split_fences(text)}```",
-    link=write_link,
-    quote=lambda text: "\n".join(f"> {line}" for line in text.splitlines()),
-)
+_MARKUP = replace(STAR_STYLE, fence=lambda text, _: f"```{split_fences(text)}```")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ fetched after a reconnect. A nick proves nothing: in a room that hides addresses
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 import time
@@ -14,45 +13,24 @@ from collections import deque
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 
-from sojourn.core.errors import BadConfig, BadInput, KeyRefused, PlatformDown, SendRefused
+from sojourn.core.errors import BadConfig, BadInput, PlatformDown, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.cursor import CursorStore
-from sojourn.platforms.markdown import MarkupStyle, render
+from sojourn.platforms.markdown import STAR_STYLE, render
 from sojourn.platforms.refusals import check_length, refusals_as_outage
-from sojourn.platforms.xmpp import NAME, XmppSettings
+from sojourn.platforms.single_connection import SingleConnection
+from sojourn.platforms.xmpp import NAME, XmppSettings, stanzas
 from sojourn.platforms.xmpp.archive import ArchivePosition, fetch_missed, find_end
 from sojourn.platforms.xmpp.connection import XmppConnection
-from sojourn.platforms.xmpp.stanzas import (
-    CLIENT,
-    CORRECTION,
-    LINK,
-    REACTIONS,
-    REPLY,
-    ROOM_USER,
-    ChatMessage,
-    Element,
-    build,
-    build_message_id,
-    parse_jid,
-    parse_message,
-    parse_message_id,
-)
+from sojourn.platforms.xmpp.stanzas import CLIENT, ROOM_USER, ChatMessage, Element, build, build_message_id, parse_jid
 from sojourn.platforms.xmpp.uploads import can_download, download, find_upload_service, upload
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
 
 _MAX_ROOMS = 50  # joined by invitation
 _MAX_SEEN = 10_000  # ids of messages that came twice: from the archive, and live
-_STYLE = MarkupStyle(  # XEP-0393
-    escape=lambda text: text,
-    schemes=(),  # there are no links with a label
-    strong=("*", "*"),
-    em=("_", "_"),
-    strike=("~", "~"),
-    code=lambda text: f"`{text}`",
-    fence=lambda text, language: f"```{language}\n{text}\n```",
-    link=lambda label, address: address,
-    quote=lambda text: "\n".join(f"> {line}" for line in text.splitlines()),
+_STYLE = replace(  # XEP-0393, which has no links with a label
+    STAR_STYLE, schemes=(), fence=lambda text, language: f"```{language}\n{text}\n```"
 )
 
 logger = logging.getLogger(__name__)
@@ -67,29 +45,27 @@ class Xmpp:
         self._settings: XmppSettings = app.configured(NAME)
         jid = parse_jid(self._settings.jid)
         if jid is None:
-            raise BadConfig(
-                f'"{self._settings.jid}" is not an XMPP address.', hint="It looks like sojourn@example.org."
-            )
+            hint = "It looks like sojourn@example.org."
+            raise BadConfig(f'"{self._settings.jid}" is not an XMPP address.', hint=hint)
         self.account, self._server = str(jid.bare), str(jid.domain)
         self._rooms: dict[str, bool] = {}  # room → whether the settings name it
         self._rooms = {self.home(one).chat: True for one in self._settings.rooms}
         self._cursors = CursorStore(app.store, NAME, self.account)
         self._positions: dict[str, ArchivePosition] = {}
-        self._connection: XmppConnection | None = None
-        self._open_lock = asyncio.Lock()
+        self._line = SingleConnection(self._open)
         self._upload_service = ""
         self._hidden: set[str] = set()  # rooms that do not show who writes
 
-    async def _connect(self) -> XmppConnection:
-        async with self._open_lock:
-            if self._connection is None or not self._connection.is_open:
-                if self._connection is not None:
-                    await self._connection.close()
-                await self._load()
-                self._connection = await XmppConnection(self._settings, self.account).open()
-                for room in self._rooms:
-                    await self._join(self._connection, room)
-            return self._connection
+    async def _open(self) -> XmppConnection:
+        await self._load()
+        connection = await XmppConnection(self._settings, self.account).open()
+        try:
+            for room in self._rooms:
+                await self._join(connection, room)
+        except PlatformDown:
+            await connection.close()
+            raise
+        return connection
 
     async def _load(self) -> None:
         saved = await self._cursors.load()
@@ -109,7 +85,7 @@ class Xmpp:
             logger.warning("%s cannot be joined: %s", room, error)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        connection, seen = await self._connect(), dict[str, None]()
+        connection, seen = await self._line.get(), dict[str, None]()
         early = deque(connection.stanzas.get_nowait() for _ in range(connection.stanzas.qsize()))
         await self._load()
         async with refusals_as_outage():
@@ -130,7 +106,7 @@ class Xmpp:
                     break
                 if await self._accept_invitation(connection, xml):
                     continue
-                message = parse_message(xml, archive=self.account)
+                message = stanzas.parse_message(xml, archive=self.account)
                 if message is None:
                     continue
                 shown = connection.occupants.get((message.chat, message.sender.resource), "")
@@ -200,12 +176,7 @@ class Xmpp:
             try:
                 files = (await download(message.link),)
                 text = text.replace(message.link, "").strip()
-            except (
-                SendRefused,
-                KeyRefused,
-                PlatformDown,
-                BadConfig,
-            ) as error:  # retrying would block the next messages
+            except (SendRefused, PlatformDown) as error:  # retrying would block the next messages
                 text = f"{text}\n[The file could not be downloaded: {error}]".strip()
         sender = message.author if message.is_group else message.chat
         answers = message.reply_to
@@ -224,33 +195,33 @@ class Xmpp:
         check_length(text, self.info)
         content = self._build_body(text, plain=plain)
         if reply_to and (id := self._find_reference(Sent(place=place, id=reply_to))):
-            content.append(build(REPLY, id=id))
+            content.append(build(stanzas.REPLY, id=id))
         return await self._post(place, content)
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
         check_length(text, self.info)
-        change = build(CORRECTION, id=parse_message_id(sent.id)[1])
+        change = build(stanzas.CORRECTION, id=stanzas.parse_message_id(sent.id)[1])
         await self._post(sent.place, [*self._build_body(text, plain=plain), change])
 
     async def react(self, sent: Sent, sign: str) -> None:
         id = self._find_reference(sent)
         if not id:
             raise SendRefused("The server gave this message no id to react to.", kind="not_found")
-        reaction = build(REACTIONS, "", build("{urn:xmpp:reactions:0}reaction", sign), id=id)
+        reaction = build(stanzas.REACTIONS, "", build("{urn:xmpp:reactions:0}reaction", sign), id=id)
         await self._post(sent.place, [reaction, build("{urn:xmpp:hints}store")])
 
     async def typing(self, place: Place) -> None:
         state = [build("{http://jabber.org/protocol/chatstates}composing"), build("{urn:xmpp:hints}no-store")]
         is_group = place.kind == "group"
-        await (await self._connect()).send(place.chat, state, is_group=is_group, is_confirmed=False)
+        await (await self._line.get()).send(place.chat, state, is_group=is_group, is_confirmed=False)
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
-        connection = await self._connect()
+        connection = await self._line.get()
         if not self._upload_service:
             self._upload_service = await find_upload_service(connection, self._server)
         link = await upload(connection, self._upload_service, file, tls=self._settings.tls)
         body = self._build_body(f"{caption}\n{link}".strip(), plain=True)
-        return await self._post(place, [*body, build(LINK, "", build("{jabber:x:oob}url", link))])
+        return await self._post(place, [*body, build(stanzas.LINK, "", build("{jabber:x:oob}url", link))])
 
     def _build_body(self, text: str, *, plain: bool) -> list[Element]:
         if plain:
@@ -260,11 +231,11 @@ class Xmpp:
     @staticmethod
     def _find_reference(sent: Sent) -> str:
         """The id by which others know a message: in a room its archive id, else the sender's."""
-        archive_id, origin_id = parse_message_id(sent.id)
+        archive_id, origin_id = stanzas.parse_message_id(sent.id)
         return archive_id if sent.place.kind == "group" else origin_id
 
     async def _post(self, place: Place, content: list[Element]) -> Sent:
-        connection, is_group = await self._connect(), place.kind == "group"
+        connection, is_group = await self._line.get(), place.kind == "group"
         if is_group and place.chat not in connection.nicks:
             await connection.join(place.chat)
         archive_id, origin_id = await connection.send(place.chat, content, is_group=is_group)
@@ -281,5 +252,4 @@ class Xmpp:
         return self._place(str(jid.bare), is_group=str(jid.bare) in self._rooms)
 
     async def close(self) -> None:
-        if self._connection is not None:
-            await self._connection.close()
+        await self._line.close()

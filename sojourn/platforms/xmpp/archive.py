@@ -8,18 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sojourn.core.errors import SendRefused
+from sojourn.platforms.json_values import parse_date
+from sojourn.platforms.xmpp import stanzas
 from sojourn.platforms.xmpp.connection import XmppConnection
-from sojourn.platforms.xmpp.stanzas import (
-    CLIENT,
-    DELAY,
-    PAGES,
-    ChatMessage,
-    Element,
-    build_page_request,
-    find_text,
-    parse_message,
-    parse_time,
-)
+from sojourn.platforms.xmpp.stanzas import CLIENT, DELAY, PAGES, ChatMessage, Element, build_page_request
 
 _PAGE_MESSAGES = 100
 _FORWARDED = "{urn:xmpp:forward:0}forwarded"
@@ -71,9 +63,9 @@ async def fetch_missed(
             stamp = result.find(f"{_FORWARDED}/{DELAY}")
             message = result.find(f"{_FORWARDED}/{CLIENT}message")
             delay = stamp.get("stamp", "") if stamp is not None else ""
-            text = parse_message(message, archive_id=id, delay=delay) if message is not None else None
+            text = stanzas.parse_message(message, archive_id=id, delay=delay) if message is not None else None
             yield ArchivePosition(id, _parse_stamp(result)), text
-        last = find_text(end, f"{PAGES}/{PAGES.removesuffix('set')}last")
+        last = stanzas.find_text(end, f"{PAGES}/{PAGES.removesuffix('set')}last")
         if end.get("complete") == "true" or not results or not last or last == after:
             return
         after = last
@@ -81,4 +73,4 @@ async def fetch_missed(
 
 def _parse_stamp(result: Element) -> float:
     stamp = result.find(f"{_FORWARDED}/{DELAY}")
-    return parse_time(stamp.get("stamp", "")) if stamp is not None else 0.0
+    return parse_date(stamp.get("stamp", "")) if stamp is not None else 0.0

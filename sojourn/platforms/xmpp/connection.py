@@ -17,18 +17,8 @@ from slixmpp.xmlstream.handler import Callback
 from slixmpp.xmlstream.matcher import MatchXPath
 
 from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused, SojournError
-from sojourn.platforms.xmpp import XmppSettings
-from sojourn.platforms.xmpp.stanzas import (
-    CLIENT,
-    MAM,
-    ORIGIN_ID,
-    ROOM_USER,
-    STANZA_ID,
-    Element,
-    build,
-    parse_jid,
-    to_send_refused,
-)
+from sojourn.platforms.xmpp import XmppSettings, stanzas
+from sojourn.platforms.xmpp.stanzas import CLIENT, MAM, ROOM_USER, Element, build, parse_jid, to_send_refused
 
 _REPLY_TIMEOUT_SECONDS = 20.0
 _PING_AFTER_SECONDS = 60.0
@@ -226,7 +216,7 @@ class XmppConnection:
         id = uuid.uuid4().hex
         message = self._client.make_message(mto=to, mtype="groupchat" if is_group else "chat")
         message["id"] = id
-        for one in (*content, build(ORIGIN_ID, id=id)):
+        for one in (*content, build(stanzas.ORIGIN_ID, id=id)):
             message.append(one)
         future = self._echoes[id] = asyncio.get_running_loop().create_future()
         try:
@@ -256,7 +246,7 @@ class XmppConnection:
         elif kind == "error":
             self._refuse(id, to_send_refused(xml.find(f"{CLIENT}error")))
         elif kind == "groupchat" and self._is_own(sender):
-            stanza_id, origin = xml.find(STANZA_ID), xml.find(ORIGIN_ID)
+            stanza_id, origin = xml.find(stanzas.STANZA_ID), xml.find(stanzas.ORIGIN_ID)
             future = self._echoes.get(id) or self._echoes.get(origin.get("id", "") if origin is not None else "")
             if future is not None and not future.done():
                 future.set_result(stanza_id.get("id", "") if stanza_id is not None else "")

@@ -7,7 +7,6 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TypeAlias
 from urllib.parse import quote, unquote
 from xml.etree import ElementTree
@@ -15,6 +14,7 @@ from xml.etree import ElementTree
 from slixmpp.jid import JID, InvalidJID
 
 from sojourn.core.errors import Refusal, SendRefused
+from sojourn.platforms.json_values import parse_date
 
 Element: TypeAlias = "ElementTree.Element[str]"
 
@@ -123,7 +123,7 @@ def parse_message(xml: Element, *, archive_id: str = "", archive: str = "", dela
         text=_strip_quote(xml, body) if reply is not None else body,
         archive_id=archive_id,
         origin_id=_short((origin.get("id") if origin is not None and not is_group else "") or xml.get("id")),
-        at=parse_time(delay or (stamp.get("stamp", "") if stamp is not None else "")),
+        at=parse_date(delay or (stamp.get("stamp", "") if stamp is not None else "")),
         reply_to=_short(reply.get("id")) if reply is not None else "",
         reply_author=_short(reply.get("to")) if reply is not None else "",
         link=find_text(xml, f"{LINK}/{{jabber:x:oob}}url").strip(),
@@ -145,13 +145,6 @@ def _strip_quote(xml: Element, body: str) -> str:
         if start.isdecimal() and end.isdecimal() and len(start + end) < 12 and int(start) <= int(end) <= len(body):
             return (body[: int(start)] + body[int(end) :]) or body
     return body
-
-
-def parse_time(stamp: str) -> float:
-    try:
-        return datetime.fromisoformat(stamp).timestamp() if stamp else 0.0
-    except (ValueError, OverflowError):
-        return 0.0
 
 
 def to_send_refused(error: Element | None) -> SendRefused:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mimetypes import guess_type
 from urllib.parse import unquote, urlsplit
 
 from sojourn.core.errors import SendRefused
+from sojourn.platforms.downloads import VendorDownloads
 from sojourn.platforms.rest_client import RestClient
 from sojourn.platforms.xmpp import XmppSettings
 from sojourn.platforms.xmpp.connection import XmppConnection
@@ -15,7 +15,6 @@ from sojourn.ports.platform import File
 _UPLOAD = "urn:xmpp:http:upload:0"
 _DISCO = "http://jabber.org/protocol/disco"
 _MAX_SERVICES = 30  # of a server, asked for uploads
-_MAX_FILE_BYTES = 50 * 1024 * 1024
 _HEADERS = ("authorization", "cookie", "expires")  # those that a server may ask us to send
 
 
@@ -70,17 +69,9 @@ def can_download(link: str, settings: XmppSettings, server: str) -> bool:
 
 
 async def download(link: str) -> File:
-    """SendRefused, PlatformDown."""
-    http, data = RestClient("The upload service", link, key="SOJOURN_XMPP_PASSWORD"), bytearray()
+    """Downloads from the server of the link alone, also if it leads elsewhere. SendRefused, PlatformDown."""
+    downloads = VendorDownloads("The upload service", (), origin=link)
     try:
-        async with http.stream(link) as reply:
-            async for piece in reply.aiter_bytes():
-                data += piece
-                if len(data) > _MAX_FILE_BYTES:
-                    raise SendRefused("It is larger than 50 MB.", kind="too_long")
-            name = unquote(urlsplit(link).path.rpartition("/")[2]) or "file"
-            declared = reply.headers.get("content-type", "").partition(";")[0].strip()
-            kind = declared or guess_type(name)[0] or "application/octet-stream"
+        return await downloads.fetch(link, name=unquote(urlsplit(link).path.rpartition("/")[2]))
     finally:
-        await http.close()
-    return File(name=name, media_type=kind, data=bytes(data))
+        await downloads.close()

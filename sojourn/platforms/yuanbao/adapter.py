@@ -5,7 +5,6 @@ What is pushed is acknowledged when it is stored. Whether Yuanbao repeats what w
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import time
 import uuid
@@ -16,26 +15,16 @@ from typing import Any
 
 from sojourn.core.errors import SendRefused
 from sojourn.core.places import Place
-from sojourn.platforms.downloads import collect_files
+from sojourn.platforms.downloads import attach_files
 from sojourn.platforms.json_values import read_objects, read_text
 from sojourn.platforms.newest_values import NewestValues
 from sojourn.platforms.protobuf import encode_values
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.reply_tickets import ReplyTickets
-from sojourn.platforms.yuanbao import NAME, YuanbaoSettings
+from sojourn.platforms.single_connection import SingleConnection
+from sojourn.platforms.yuanbao import NAME, YuanbaoSettings, messages
 from sojourn.platforms.yuanbao.api import YuanbaoApi
 from sojourn.platforms.yuanbao.connection import YuanbaoConnection
-from sojourn.platforms.yuanbao.messages import (
-    build_file,
-    build_sticker,
-    build_sticker_text,
-    build_text,
-    decode_push,
-    parse_chat,
-    read_file,
-    read_sticker,
-    to_inbound,
-)
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import BotProfile, File, Inbound, PlatformInfo, Sent
 
@@ -52,11 +41,9 @@ class Yuanbao:
     def __init__(self, app: PluginContext) -> None:
         settings: YuanbaoSettings = app.configured(NAME)
         self.info = type(self).info
-        self.account, self._url = settings.app_key, settings.ws_url
-        self._api = YuanbaoApi(settings)
+        self.account, self._api = settings.app_key, YuanbaoApi(settings)
         self._tickets = ReplyTickets(app.store, NAME, self.account)  # groups that private chats began in
-        self._connection: YuanbaoConnection | None = None
-        self._open_lock = asyncio.Lock()
+        self._line = SingleConnection(lambda: YuanbaoConnection.open(settings.ws_url, self._api))
         self._stickers = NewestValues[str]()  # those that people sent, by what they are called in a text
         self._speakers = NewestValues[str]()  # who wrote last in a group
 
@@ -65,21 +52,12 @@ class Yuanbao:
             await self._api.token.get()
         return BotProfile(name=self._api.bot_id)
 
-    async def _connect(self) -> YuanbaoConnection:
-        """The open connection; a new one if there is none. PlatformDown, KeyRefused, SendRefused."""
-        async with self._open_lock:
-            if self._connection is None or not self._connection.is_open:
-                if self._connection is not None:
-                    await self._connection.close()
-                self._connection = await YuanbaoConnection.open(self._url, self._api)
-            return self._connection
-
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with refusals_as_outage():
-            connection = await self._connect()
+            connection = await self._line.get()
             try:
                 while (frame := await connection.pushes.get()) is not None:
-                    if (inbound := await self._to_inbound(decode_push(frame.data))) is not None:
+                    if (inbound := await self._to_inbound(messages.decode_push(frame.data))) is not None:
                         yield inbound
                     await connection.acknowledge(frame)
             finally:
@@ -87,7 +65,7 @@ class Yuanbao:
         raise connection.explain_end()
 
     async def _to_inbound(self, document: Mapping[str, Any]) -> Inbound | None:
-        inbound = to_inbound(document, self._api.bot_id)
+        inbound = messages.to_inbound(document, self._api.bot_id)
         if inbound is None:
             return None
         if owner := read_text(document, "bot_owner_id"):
@@ -97,22 +75,21 @@ class Yuanbao:
         if inbound.place.kind == "group":
             self._speakers[inbound.place.chat] = inbound.sender.id
         elements = read_objects(document, "msg_body")[:_MAX_ELEMENTS]
-        for name, data in map(read_sticker, elements):
+        for name, data in map(messages.read_sticker, elements):
             if name:
-                self._stickers[build_sticker_text(name)] = data
-        links = [link for link in map(read_file, elements) if link[0]]
-        files, problems = await collect_files(self._api.download(url, name) for url, name in links)
-        text = "\n".join(filter(None, (inbound.text, *problems)))
-        return replace(inbound, text=text, files=files) if text or files else None
+                self._stickers[messages.build_sticker_text(name)] = data
+        links = [link for link in map(messages.read_file, elements) if link[0]]
+        return await attach_files(inbound, (self._api.download(url, name) for url, name in links))
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         """A text that is nothing but the name of a sticker somebody sent goes out as that sticker."""
         check_length(text, self.info)
         sticker = self._stickers.get(text.strip())
-        return await self._post(place, build_sticker(sticker) if sticker else build_text(text), reply_to=reply_to)
+        element = messages.build_sticker(sticker) if sticker else messages.build_text(text)
+        return await self._post(place, element, reply_to=reply_to)
 
     async def _post(self, place: Place, element: bytes, *, reply_to: str = "") -> Sent:
-        connection, id, number = await self._connect(), uuid.uuid4().hex, secrets.randbits(31)
+        connection, id, number = await self._line.get(), uuid.uuid4().hex, secrets.randbits(31)
         bot = self._api.bot_id
         if place.kind == "group":
             body = encode_values({1: id, 2: place.chat, 3: bot, 5: str(number), 6: [element], 7: reply_to})
@@ -126,14 +103,14 @@ class Yuanbao:
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
         """The caption is a message before the file, as in the open plugin."""
-        element = build_file(file, await self._api.upload(file))
+        element = messages.build_file(file, await self._api.upload(file))
         if caption:
             await self.send(place, caption)
         return await self._post(place, element)
 
     async def typing(self, place: Place) -> None:
         with suppress(SendRefused):
-            connection, bot = await self._connect(), self._api.bot_id
+            connection, bot = await self._line.get(), self._api.bot_id
             if place.kind == "dm":
                 body = encode_values({1: bot, 2: place.chat, 3: _RUNNING_STATUS})
                 await connection.request("send_private_heartbeat", body)
@@ -143,9 +120,8 @@ class Yuanbao:
                 await connection.request("send_group_heartbeat", body)
 
     def home(self, chat: str) -> Place:
-        return parse_chat(chat.strip())
+        return messages.parse_chat(chat.strip())
 
     async def close(self) -> None:
-        if self._connection is not None:
-            await self._connection.close()
+        await self._line.close()
         await self._api.close()

@@ -12,14 +12,17 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
+import httpx2
+
 from sojourn.core.errors import SendRefused
 from sojourn.core.settings import Secret
 from sojourn.platforms.downloads import VendorDownloads
-from sojourn.platforms.expiring_token import ExpiringToken, TokenExpired
+from sojourn.platforms.expiring_token import TokenExpired
 from sojourn.platforms.json_values import parse_body, read_object, read_text
 from sojourn.platforms.rest_client import RestClient
 from sojourn.platforms.result_codes import ResultCodes, read_code
 from sojourn.platforms.tencent_storage import StorageKey, sign_upload
+from sojourn.platforms.token_client import TokenClient
 from sojourn.platforms.yuanbao import SECRET_VARIABLE, YuanbaoSettings
 from sojourn.ports.platform import File
 
@@ -35,7 +38,7 @@ _MAX_FILE_BYTES = 20 * 1024 * 1024
 _FILE_HOSTS = ("yuanbao.tencent.com", "myqcloud.com", "qpic.cn", "qq.com")
 _DOWNLOAD_PATH = "/api/resource/download"
 _CODES = ResultCodes(
-    label="Yuanbao", key=SECRET_VARIABLE, code_field="code", message_field="msg", kinds={_BUSY_CODE: "transient"}
+    label="Yuanbao", key=SECRET_VARIABLE, code_field="code", message_field="msg", kinds={"transient": (_BUSY_CODE,)}
 )
 
 
@@ -45,19 +48,18 @@ def sign(nonce: str, stamp: str, key: str, secret: Secret) -> str:
     return hmac.new(secret.reveal().encode(), text.encode(), hashlib.sha256).hexdigest()
 
 
-class YuanbaoApi:
+class YuanbaoApi(TokenClient):
     """One bot. `bot_id` and `source` are known when there is a token."""
 
     def __init__(self, settings: YuanbaoSettings) -> None:
+        super().__init__("Yuanbao", settings.api_url, key=SECRET_VARIABLE)
         self._settings = settings
-        self._http = RestClient("Yuanbao", settings.api_url, key=SECRET_VARIABLE)
         self._storage = RestClient("Yuanbao's file server", "https://cos.myqcloud.com", key=SECRET_VARIABLE)
         origin = settings.upload_url.format(bucket="files", region="any")
         self._downloads = VendorDownloads("Yuanbao", _FILE_HOSTS, origin=origin, max_bytes=_MAX_FILE_BYTES)
         self.bot_id, self.source = "", "bot"
-        self.token = ExpiringToken(self._fetch_token, to_key_refused=self._http.to_key_refused)
 
-    async def _fetch_token(self) -> tuple[str, float]:
+    async def fetch_token(self) -> tuple[str, float]:
         for n in range(_MAX_TRIES):
             page = await self._request_token()
             if page.get("code") != _BUSY_CODE or n == _MAX_TRIES - 1:
@@ -84,26 +86,23 @@ class YuanbaoApi:
             raise SendRefused("Yuanbao answers without a result.", kind="unknown")
         return page
 
-    async def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        """Calls the API and gives its `data`. SendRefused, KeyRefused, PlatformDown."""
+    def authorize(self, token: str) -> dict[str, dict[str, str]]:
+        return {"headers": {**_HEADERS, "X-ID": self.bot_id, "X-Token": token, "X-Source": self.source}}
 
-        async def request(token: str) -> dict[str, Any]:
-            headers = {**_HEADERS, "X-ID": self.bot_id, "X-Token": token, "X-Source": self.source}
-            reply = await self._http.exchange(method, path, headers=headers, **options)
-            if reply.status_code == 401:
-                raise TokenExpired
-            if not reply.is_success:
-                raise self._http.to_error(reply)
-            return read_object(_CODES.check(parse_body(reply)), "data")
-
-        return await self.token.use(request)
+    def check(self, reply: httpx2.Response) -> dict[str, Any]:
+        """The `data` of an answer."""
+        if reply.status_code == 401:
+            raise TokenExpired
+        if not reply.is_success:
+            raise self._http.to_error(reply)
+        return read_object(_CODES.check(parse_body(reply)), "data")
 
     async def upload(self, file: File) -> str:
         """Puts a file into the storage, with keys that Yuanbao lends, and gives its address. SendRefused."""
         if len(file.data) > _MAX_FILE_BYTES:
             raise SendRefused("The file is too large for Yuanbao.", kind="too_long")
         about = {"fileName": file.name or "file", "fileId": secrets.token_hex(16)}
-        grant = await self._call(
+        grant = await self.call(
             "POST", "/api/resource/genUploadInfo", json={**about, "docFrom": "localDoc", "docOpenId": ""}
         )
         base, path = self._build_upload_address(grant)
@@ -133,11 +132,11 @@ class YuanbaoApi:
         address = urlsplit(url)
         resource = parse_qs(address.query).get("resourceId", [""])[0] if address.path == _DOWNLOAD_PATH else ""
         if resource:
-            page = await self._call("GET", "/api/resource/v1/download", params={"resourceId": resource})
+            page = await self.call("GET", "/api/resource/v1/download", params={"resourceId": resource})
             url = read_text(page, "url") or read_text(page, "realUrl")
         return await self._downloads.fetch(url, name=name)
 
     async def close(self) -> None:
-        await self._http.close()
+        await super().close()
         await self._storage.close()
         await self._downloads.close()

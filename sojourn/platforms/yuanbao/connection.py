@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Mapping
 from itertools import count
 from typing import Self
 
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from sojourn.core.errors import KeyRefused, PlatformDown, Refusal, SendRefused
+from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
 from sojourn.platforms.expiring_token import TokenExpired
 from sojourn.platforms.protobuf import MessageFields, encode_values
 from sojourn.platforms.request_socket import RequestSocket, dial
@@ -29,14 +28,18 @@ _FINAL_CLOSE_CODES = frozenset({4012, 4013, 4014, 4018, 4019, 4021})  # banned, 
 _REPLY_SECONDS = 30.0
 _FIRST_BEAT_SECONDS, _MIN_BEAT_SECONDS, _MAX_BEAT_SECONDS = 5.0, 1.0, 300.0
 _MAX_MISSED_BEATS = 2  # heartbeats without an answer
-_KINDS: Mapping[int, Refusal] = {40011: "bad_format", 41106: "forbidden", 20002: "not_found", 51002: "rate_limited"}
-_GONE_CODES, _BUSY_CODES = (1652513,), (50400, 50503, 90001, 90003)  # a group that is gone; the server
 _CODES = ResultCodes(
     label="Yuanbao",
     key=SECRET_VARIABLE,
     code_field="code",
     message_field="message",
-    kinds={**_KINDS, **dict.fromkeys(_GONE_CODES, "not_found"), **dict.fromkeys(_BUSY_CODES, "transient")},
+    kinds={
+        "bad_format": (40011,),
+        "forbidden": (41106,),
+        "not_found": (20002, 1652513),  # the second: a group that is gone
+        "rate_limited": (51002,),
+        "transient": (50400, 50503, 90001, 90003),
+    },
 )
 
 

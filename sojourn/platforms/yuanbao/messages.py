@@ -9,7 +9,7 @@ from typing import Any
 
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
-from sojourn.platforms.json_values import parse_object, read_object, read_objects, read_text
+from sojourn.platforms.json_values import parse_object, read_object, read_objects, read_text, read_time
 from sojourn.platforms.protobuf import MessageFields, encode_values
 from sojourn.platforms.yuanbao import NAME
 from sojourn.ports.platform import File, Inbound
@@ -72,7 +72,7 @@ def parse_chat(words: str) -> Place:
 def to_inbound(document: Mapping[str, Any], bot: str) -> Inbound | None:
     """Maps a message of a person, its files left out; None for anything else. Its text may be empty."""
     person, group = read_text(document, "from_account"), read_text(document, "group_code")
-    id, at = read_text(document, "msg_id") or read_text(document, "msg_key"), document.get("msg_time")
+    id = read_text(document, "msg_id") or read_text(document, "msg_key")
     if document.get("callback_command") in _RECALLS or person == bot or not id or len(id) > 200:
         return None
     try:
@@ -88,7 +88,7 @@ def to_inbound(document: Mapping[str, Any], bot: str) -> Inbound | None:
         place=place,
         sender=Sender(id=person, name=read_text(document, "sender_nickname")[:100]),
         text=" ".join(filter(None, (_read_words(one, bot).strip() for one in elements))),
-        at=float(at) if isinstance(at, int) and 0 < at < 10**11 else 0.0,
+        at=read_time(document, "msg_time"),
         reply_to=read_text(quote, "id"),
         mentioned=not group or is_named or read_text(quote, "sender_id") == bot,
         named=is_named if group else None,

@@ -11,14 +11,9 @@ import httpx2
 import pytest
 
 from sojourn.core.errors import PlatformDown
-from sojourn.platforms.http_receiver import (
-    Delivery,
-    HttpReceiver,
-    IncomingRequest,
-    RequestAnswer,
-    RequestRefused,
-    parse_request_json,
-)
+from sojourn.platforms.http_receiver import Delivery, HttpReceiver, IncomingRequest, RequestAnswer
+from sojourn.platforms.request_checks import RequestRefused, parse_request_json
+from sojourn.platforms.webhook import WebhookSettings
 from sojourn.ports.store import RecordStore
 from sojourn.testing.hermes_process import free_port
 from sojourn.testing.platform_harness import InboundListener
@@ -42,9 +37,8 @@ class Desk:
     def __init__(self, store: RecordStore, name: str = "parcels", port: int = 0, **options: Any) -> None:
         self.port = port or free_port()
         options = {"timeout_seconds": 5.0} | options
-        self.receiver = HttpReceiver(
-            store, name, host="127.0.0.1", port=self.port, read_request=read_request, **options
-        )
+        address = WebhookSettings(host="127.0.0.1", port=self.port)
+        self.receiver = HttpReceiver(store, name, address, read_request, **options)
         self.http = httpx2.AsyncClient(base_url=f"http://127.0.0.1:{self.port}/{name}", verify=False, timeout=10)
 
     async def post(self, *items: str, secret: str = SECRET) -> httpx2.Response:
