@@ -17,6 +17,7 @@ export default defineConfig({
     assetsInlineLimit: 0, // the content policy allows files of our own, nothing inline
     modulePreload: { polyfill: false },
     sourcemap: false,
+    rollupOptions: { input: [here("index.html"), here("diagram-frame.html")] },
     target: "es2022",
   },
 });

@@ -15,7 +15,7 @@ from fastapi.responses import RedirectResponse
 from starlette.routing import request_response
 
 from sojourn.core.errors import MissingPackage, NotFound
-from sojourn.dashboard import plugin_frames
+from sojourn.dashboard import diagram_frame, plugin_frames
 from sojourn.dashboard.host import ConditionalRoute, PluginHost
 from sojourn.dashboard_plugins.folders import PAGE_PATHS
 from sojourn.ports.app import Shared
@@ -45,6 +45,11 @@ _SECURITY_HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 _ENCODINGS = {"br": "br", "gzip": "gz"}  # and the ending of a file that was compressed so when the pages were built
+_ASSET_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Access-Control-Allow-Origin": "*",  # the frame of diagrams has an origin without a name
+}
+_CHANGEABLE = {"Cache-Control": "no-cache"}
 _IMMUTABLE = {"Cache-Control": "public, max-age=31536000, immutable"}  # the name changes with the content
 
 
@@ -85,6 +90,10 @@ def _parse_encodings(header: str) -> set[str]:
     return {name for name, _, weight in parts if weight not in ("q=0", "q=0.0", "q=0.00", "q=0.000")}
 
 
+def _guess_type(name: str) -> str:
+    return mimetypes.guess_type(name)[0] or "application/octet-stream"
+
+
 def router(app: Shared) -> APIRouter:
     """The pages of this installation, and those of plugins that are on."""
     host = app.shared(PluginHost)
@@ -97,17 +106,18 @@ def page_router(built: BuiltPages, has_tab: Callable[[str], bool] = lambda _: Fa
     """The document at each of its places and where plugins have tabs, and its files."""
     api = APIRouter()
 
+    def read(request: Request, name: str, headers: dict[str, str]) -> Response:
+        content, encoded = built.read_encoded(name, request.headers.get("accept-encoding", ""))
+        return Response(content, headers={**headers, **encoded}, media_type=_guess_type(name))
+
     async def document(request: Request) -> Response:
-        content, encoded = built.read_encoded("index.html", request.headers.get("accept-encoding", ""))
-        headers = {**_SECURITY_HEADERS, **encoded, "Cache-Control": "no-cache"}
-        return Response(content, headers=headers, media_type="text/html")
+        return read(request, "index.html", {**_SECURITY_HEADERS, **_CHANGEABLE})
+
+    async def diagrams(request: Request) -> Response:
+        return read(request, diagram_frame.FILE_NAME, {**diagram_frame.HEADERS, **_CHANGEABLE})
 
     async def asset(request: Request) -> Response:
-        name: str = request.path_params["name"]
-        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        content, encoded = built.read_encoded(f"assets/{name}", request.headers.get("accept-encoding", ""))
-        headers = {**_IMMUTABLE, **encoded, "X-Content-Type-Options": "nosniff"}
-        return Response(content, headers=headers, media_type=kind)
+        return read(request, f"assets/{request.path_params['name']}", {**_IMMUTABLE, **_ASSET_HEADERS})
 
     async def icon(request: Request) -> Response:
         return RedirectResponse("/assets/icon.svg")
@@ -115,6 +125,7 @@ def page_router(built: BuiltPages, has_tab: Callable[[str], bool] = lambda _: Fa
     for place in PAGE_PATHS:
         api.add_route(place, document, methods=["GET"], include_in_schema=False)
     api.routes.append(ConditionalRoute(request_response(document), has_tab, ("GET",)))
+    api.add_route(diagram_frame.ADDRESS, diagrams, methods=["GET"], include_in_schema=False)
     api.add_route("/assets/{name}", asset, methods=["GET"], include_in_schema=False)
     api.add_route("/favicon.ico", icon, methods=["GET"], include_in_schema=False)
     return api

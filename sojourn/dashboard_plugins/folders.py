@@ -29,7 +29,18 @@ PAGE_PATHS = (
     "/settings/{section}",
     "/import",
 )
-_OTHERS = ("/plugins", "/api", "/assets", "/enter", "/healthz", "/metrics", "/v1", "/dashboard-plugins", "/favicon")
+_OTHERS = (
+    "/plugins",
+    "/api",
+    "/assets",
+    "/enter",
+    "/healthz",
+    "/metrics",
+    "/v1",
+    "/dashboard-plugins",
+    "/favicon",
+    "/diagram-frame",
+)
 TAKEN_TABS = frozenset((*PAGE_PATHS, *_OTHERS))  # addresses that a plugin's tab cannot have
 
 

@@ -15,6 +15,7 @@ from sojourn.http import problems
 def built(tmp_path):
     (tmp_path / "assets").mkdir()
     (tmp_path / "index.html").write_text("<!doctype html>the page")
+    (tmp_path / "diagram-frame.html").write_text("<!doctype html>the frame")
     (tmp_path / "assets" / "app-1.js").write_text("hello()")
     (tmp_path.parent / "secret.js").write_text("secret")
     return tmp_path
@@ -83,3 +84,12 @@ async def test_what_was_not_compressed_comes_as_it_is(built):
     async with browser(built) as client:
         answer = await client.get("/assets/app-1.js", headers={"Accept-Encoding": "br"})
         assert (answer.text, "content-encoding" in answer.headers) == ("hello()", False)
+
+
+async def test_the_frame_of_diagrams_is_sandboxed_even_when_it_is_opened_by_itself(built):
+    async with browser(built) as client:
+        answer = await client.get("/diagram-frame")
+        policy = answer.headers["content-security-policy"].split("; ")
+        assert answer.text == "<!doctype html>the frame"
+        assert {"sandbox allow-scripts", "default-src 'none'", "frame-ancestors 'self'"} <= set(policy)
+        assert not any("http" in part or "connect" in part or "img" in part for part in policy)

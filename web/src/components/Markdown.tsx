@@ -1,7 +1,9 @@
 // Renders Markdown as React elements. HTML in it is shown as text, never interpreted.
 import type { Token, Tokens } from "marked";
-import { memo, type ReactNode, useEffect, useState } from "react";
+import { lazy, memo, type ReactNode, Suspense, useEffect, useId, useState } from "react";
 import { copyText } from "@/components/clipboard";
+import { FootnoteList, FootnotePrefix, FootnoteReference } from "@/components/Footnotes";
+import { type FootnoteReferenceToken, numberFootnotes } from "@/components/footnotes";
 import { Icon } from "@/components/Icon";
 import { MathFormula } from "@/components/MathFormula";
 import { type MathToken, parseMarkdown } from "@/components/markdownLexer";
@@ -10,7 +12,16 @@ import { useI18n } from "@/i18n";
 const SAFE_LINK = /^(https?:|mailto:|#)/i;
 
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
-  return <div className="prose">{renderBlocks(parseMarkdown(text))}</div>;
+  const tokens = parseMarkdown(text);
+  const notes = numberFootnotes(tokens);
+  return (
+    <div className="prose">
+      <FootnotePrefix.Provider value={useId()}>
+        {renderBlocks(tokens)}
+        <FootnoteList notes={notes} render={(note) => renderBlocks(note.tokens)} />
+      </FootnotePrefix.Provider>
+    </div>
+  );
 });
 
 function renderBlocks(tokens: Token[]): ReactNode[] {
@@ -26,11 +37,13 @@ function Block({ token }: { token: Token }): ReactNode {
     case "paragraph":
       return <p>{renderInline(token.tokens)}</p>;
     case "code":
-      return <CodeBlock text={(token as Tokens.Code).text} language={(token as Tokens.Code).lang ?? ""} />;
+      return <Code code={token as Tokens.Code} />;
     case "blockquote":
       return <blockquote>{renderBlocks(token.tokens ?? [])}</blockquote>;
     case "mathBlock":
       return <MathFormula tex={(token as unknown as MathToken).text} isBlock />;
+    case "footnote":
+      return null; // it stands below
     case "hr":
       return <hr />;
     case "list":
@@ -99,6 +112,8 @@ function Inline({ token }: { token: Token }): ReactNode {
       return <del>{renderInline(token.tokens)}</del>;
     case "math":
       return <MathFormula tex={(token as unknown as MathToken).text} isBlock={false} />;
+    case "footnoteReference":
+      return <FootnoteReference reference={token as unknown as FootnoteReferenceToken} />;
     case "codespan":
       return <code>{unescapeEntities((token as Tokens.Codespan).text)}</code>;
     case "br":
@@ -138,6 +153,18 @@ const ENTITIES: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&amp;": "&
 /** Undoes the lexer's escaping; React escapes by itself. */
 const unescapeEntities = (text: string): string =>
   text.replace(/&(lt|gt|amp|quot|#39);/g, (whole) => ENTITIES[whole] ?? whole);
+
+const Diagram = lazy(() => import("@/diagrams/Diagram"));
+
+function Code({ code }: { code: Tokens.Code }) {
+  const source = <CodeBlock text={code.text} language={code.lang ?? ""} />;
+  if (code.lang !== "mermaid") return source;
+  return (
+    <Suspense fallback={source}>
+      <Diagram text={code.text} source={source} />
+    </Suspense>
+  );
+}
 
 function CodeBlock({ text, language }: { text: string; language: string }) {
   const { t } = useI18n();

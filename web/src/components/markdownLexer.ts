@@ -1,5 +1,6 @@
 // Markdown split into parts. Formulas are parts of their own: as ordinary text they would lose their backslashes.
 import { Marked, type Token, type TokenizerAndRendererExtension } from "marked";
+import { footnote, footnoteReference } from "@/components/footnotes";
 
 export interface MathToken {
   type: "math" | "mathBlock";
@@ -31,6 +32,6 @@ const math: TokenizerAndRendererExtension = {
   },
 };
 
-const lexer = new Marked({ extensions: [mathBlock, math] });
+const lexer = new Marked({ extensions: [mathBlock, math, footnote, footnoteReference] });
 
 export const parseMarkdown = (text: string): Token[] => lexer.lexer(text);
