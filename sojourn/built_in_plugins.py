@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sojourn.importers.codex import plugin as codex
     from sojourn.importers.hermes import plugin as hermes
     from sojourn.importers.opencode import plugin as opencode
+    from sojourn.importers.sojourn_export import plugin as sojourn_export
     from sojourn.platforms.api_server import plugin as api_server
     from sojourn.platforms.bluebubbles import plugin as bluebubbles
     from sojourn.platforms.dingtalk import plugin as dingtalk
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
         claude_code,
         codex,
         opencode,
+        sojourn_export,
         tools,
         mcp,
         memory,
@@ -144,6 +146,7 @@ BUILT_INS = (
     BuiltIn(name="claude-code", plugin=Lazy("sojourn.importers.claude_code:plugin"), offers=("sources",)),
     BuiltIn(name="codex", plugin=Lazy("sojourn.importers.codex:plugin"), offers=("sources",)),
     BuiltIn(name="opencode", plugin=Lazy("sojourn.importers.opencode:plugin"), offers=("sources",)),
+    BuiltIn(name="sojourn-export", plugin=Lazy("sojourn.importers.sojourn_export:plugin"), offers=("sources",)),
     BuiltIn(name="tools", plugin=Lazy("sojourn.tools.plugin:plugin"), offers=("tools",)),
     BuiltIn(name="mcp", plugin=Lazy("sojourn.tools.mcp.plugin:plugin"), offers=("tools",)),
     BuiltIn(

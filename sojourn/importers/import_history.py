@@ -56,7 +56,8 @@ async def import_history(
     progress: Progress | None = None,
 ) -> ImportReport:
     """Imports one history; a dry run reports what would happen and writes nothing."""
-    begun, home, counts = time.monotonic(), str(found.home), _Counts()
+    begun, counts = time.monotonic(), _Counts()
+    home = getattr(source, "store_home", "") or str(found.home)  # under which its sessions are known
     problem = found.problem
     if not problem:
         try:
@@ -84,7 +85,7 @@ async def import_history(
         await store.index((lambda done, of: progress("making searchable", done, of)) if progress else None)
     return ImportReport(
         source=source.name,
-        home=home,
+        home=str(found.home),
         **vars(counts) | {"skipped": tuple(counts.skipped), "notes": tuple(counts.notes)},
         problem=problem,
         dry_run=dry_run,

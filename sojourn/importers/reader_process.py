@@ -37,6 +37,7 @@ class ProcessImporter:
 
     def __init__(self, source: Importer) -> None:
         self.name, self.label, self._source = source.name, source.label, source
+        self.store_home: str = getattr(source, "store_home", "")
 
     def find(self, user_home: Path, environment: Mapping[str, str]) -> list[FoundHistory]:
         return self._source.find(user_home, environment)

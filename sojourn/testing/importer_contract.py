@@ -43,10 +43,18 @@ class ImporterHistory:
     grow: Callable[[], int]  # continues one session; returns the number of new messages
     spoil: Callable[[], str]  # damages a session; returns the name that must be reported
     environment: Mapping[str, str] = field(default_factory=dict)
+    named: Path | None = None  # a history that has no usual place: a person names this path
+
+    def find(self) -> list[FoundHistory]:
+        """What is found: in the usual places, or at the path that a person names."""
+        if self.named is None:
+            return self.importer.find(self.user_home, self.environment)
+        found = self.importer.claims(self.named)
+        return [found] if found else []
 
     def found(self) -> FoundHistory:
         """The only readable history."""
-        [good] = [one for one in self.importer.find(self.user_home, self.environment) if not one.problem]
+        [good] = [one for one in self.find() if not one.problem]
         return good
 
 
@@ -56,6 +64,7 @@ class _WatchedImporter:
     def __init__(self, source: Importer) -> None:
         self.name, self.label, self._source = source.name, source.label, source
         self.find, self.claims = source.find, source.claims
+        self.store_home = getattr(source, "store_home", "")
         self.read_ids: list[str] = []
 
     @contextmanager
@@ -207,7 +216,7 @@ class ImporterContract:
         self, history: ImporterHistory, store: Store, import_history: ImportHistory
     ) -> None:
         name = history.spoil()
-        found = history.importer.find(history.user_home, history.environment)
+        found = history.find()
         reports = [await import_history(store, history.importer, one) for one in found]
         told = [why for report in reports for why in (report.problem, *map(" ".join, report.skipped))]
         assert any(name in why for why in told)

@@ -1,4 +1,4 @@
-"""Export: a session as Markdown for people or as JSON lines for programs, and a list of its attachments."""
+"""Export: a session as Markdown for people and as JSON, and a list of its attachments."""
 
 from __future__ import annotations
 
@@ -11,21 +11,16 @@ from typing import Any
 from sojourn.core.attachments import attachments_of
 from sojourn.core.messages import Json, Message, parts_of, text_of, tool_calls_of
 from sojourn.core.sessions import Recorded, Session
-from sojourn.text.formatting import dump_json, format_time, one_line, pluralize, to_iso
+from sojourn.text.formatting import format_time, one_line, pluralize, to_iso
 from sojourn.text.transcript import SpokenText, ToolExchange, TranscriptPiece, fold_messages, is_undone
 
 ENDINGS = {"jsonl": ".jsonl", "markdown": ".md", "html": ".html"}
 _SPEAKERS = {"user": "You", "assistant": "Agent", "system": "System"}
 _SESSION = tuple(one.name for one in fields(Session) if one.name not in ("principal", "driver_fence", "details"))
-_TIMES = ("started_at", "last_active", "ended_at")
+TIMES = ("started_at", "last_active", "ended_at")
 _ALWAYS = ("role", "content", "structured", "tool_calls", "timestamp", "active", "compacted")
 _MESSAGE = tuple(one.name for one in fields(Message) if one.name not in _ALWAYS)
-_JSON_TEXT = ("reasoning_details", "codex_reasoning_items", "codex_message_items", "extra")
-
-
-def to_jsonl(session: Session, rows: Sequence[Recorded]) -> Iterator[str]:
-    """Renders one JSON line: the session with all its messages, undone ones included."""
-    yield dump_json(export_to_json(session, [message_to_json(row) for row in rows])) + "\n"
+JSON_TEXTS = ("reasoning_details", "codex_reasoning_items", "codex_message_items", "extra")
 
 
 def to_markdown(session: Session, rows: Sequence[Recorded]) -> Iterator[str]:
@@ -95,7 +90,7 @@ def make_file_name(session: Session, kind: str) -> str:
 def session_to_json(one: Session) -> dict[str, Any]:
     shape = {name: getattr(one, name) for name in _SESSION}
     shape["tags"] = list(one.tags)
-    for name in _TIMES:
+    for name in TIMES:
         shape[name] = to_iso(shape[name])
     return shape
 
@@ -129,7 +124,7 @@ def message_to_json(kept: Recorded) -> dict[str, Any]:
     for name in _MESSAGE:
         value = getattr(one, name)
         if value is not None and value is not False:
-            shape[name] = _parse_json(value) if name in _JSON_TEXT else value
+            shape[name] = _parse_json(value) if name in JSON_TEXTS else value
     return shape
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -15,9 +15,10 @@ from sojourn.cli.options import SESSION, JsonCommand
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.app import AppContext
-from sojourn.ports.store import Listing, SessionStore
-from sojourn.text.export import export_to_json, make_file_name, message_to_json
+from sojourn.ports.store import Listing, SessionStore, Store
+from sojourn.text.export import make_file_name
 from sojourn.text.formatting import pluralize
+from sojourn.text.jsonl_export import encode_session, list_files, render_file
 from sojourn.text.renderers import RENDERERS
 
 _PAGE_SESSIONS = 500
@@ -41,6 +42,7 @@ _PAGE_SESSIONS = 500
     metavar="PATH",
     help="A file, or a folder that gets one file for each session.",
 )
+@click.option("--files", is_flag=True, help="JSON lines: also the files of messages, so that nothing is missing.")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @with_app
 async def export(
@@ -50,31 +52,47 @@ async def export(
     every: bool,
     kind: str,
     output: Path | None,
+    files: bool,
     force: bool,
 ) -> None:
     """Write sessions out, as JSON lines, Markdown or HTML.
 
-    Without --output it goes to standard output. JSON lines hold one session each, with its messages.
+    Without --output it goes to standard output. JSON lines hold one session each, with its messages;
+    `sojourn import FILE` brings them in on another machine.
     """
     if bool(session) == every:
         raise BadInput("Say which sessions, or --all.", hint="`sojourn sessions export --all --output history.jsonl`")
+    if files and (kind != "jsonl" or context.json):
+        raise BadInput("--files goes with JSON lines only.", hint="Leave out --json, and use --format jsonl.")
     chosen = _list_all(app.store) if every else _find_sessions(app.store, session)
+    render = _choose_renderer(app.store, kind, files=files)
     if context.json and output is None:
-        return emit([export_to_json(one, [message_to_json(row) for row in rows]) async for one, rows in chosen])
+        return emit([encode_session(one, rows) async for one, rows in chosen])
     if output is None:
         async for one, rows in chosen:
-            for text in RENDERERS[kind](one, rows):
+            async for text in render(one, rows):
                 click.echo(text, nl=False)
         return None
-    done = await _write_files(chosen, kind, output, force=force)
+    done = await _write_files(chosen, kind, output, render, force=force)
     context.say(f"{pluralize(done, 'session')} written to {output}.", {"sessions": done, "output": str(output)})
 
 
+Render = Callable[[Session, Sequence[Recorded]], AsyncIterator[str]]
 Chosen = AsyncIterator[tuple[Session, list[Recorded]]]
 
 
 async def _read_messages(store: SessionStore, session: Session) -> list[Recorded]:
     return [row async for row in store.read(session.id, messages_only=True)]
+
+
+def _choose_renderer(store: Store, kind: str, *, files: bool) -> Render:
+    async def render(session: Session, rows: Sequence[Recorded]) -> AsyncIterator[str]:
+        for text in RENDERERS[kind](session, rows):
+            yield text
+        for one in list_files(rows) if files else ():
+            yield render_file(session, one, *await store.get_blob(session.id, one.hash))
+
+    return render
 
 
 async def _find_sessions(store: SessionStore, names: Sequence[str]) -> Chosen:
@@ -91,18 +109,18 @@ async def _list_all(store: SessionStore) -> Chosen:
         before = (page[-1].last_active, page[-1].id)
 
 
-async def _write_files(chosen: Chosen, kind: str, output: Path, *, force: bool) -> int:
+async def _write_files(chosen: Chosen, kind: str, output: Path, render: Render, *, force: bool) -> int:
     """Writes one file, or one per session into a folder. Each file is written atomically."""
     done = 0
     if output.is_dir():
         async for one, rows in chosen:
             with _open_atomic(output / make_file_name(one, kind), force=force) as file:
-                file.writelines(RENDERERS[kind](one, rows))
+                file.writelines([text async for text in render(one, rows)])
             done += 1
         return done
     with _open_atomic(output, force=force) as file:
         async for one, rows in chosen:
-            file.writelines(RENDERERS[kind](one, rows))
+            file.writelines([text async for text in render(one, rows)])
             done += 1
     return done
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from sojourn.core.errors import BadInput
@@ -26,11 +27,13 @@ from sojourn.stores.sql.rows import (
     title_terms,
     to_stored_text,
 )
-from sojourn.stores.sql.sessions import insert_session, is_forgotten, tombstone_hash
+from sojourn.stores.sql.sessions import insert_session, is_forgotten, put_blob, tombstone_hash
 from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.text.escape import escape, unescape
 from sojourn.text.redaction import Redacted, Redactor
 
+OWN_EXPORT = "sojourn"  # the source of sessions that another Sojourn exported
+_MAX_SEQ = 2**53  # larger numbers are not exact in JSON
 _INSERT_IMPORT = insert_statement("imports", TABLES_BY_NAME["imports"].columns)
 _UPDATE = (
     "UPDATE sessions SET last_seq = ?, message_count = message_count + ?, tool_call_count = tool_call_count + ?, "
@@ -89,6 +92,8 @@ def _ingest(db: Db, source: str, home: str, fingerprint: str, transcript: Transc
     if is_forgotten(db, "import", *key) or is_forgotten(db, "session", native):
         return Ingested(native_id=native, session=None, outcome="forgotten", note="it was forgotten here")
     row = _find_import(db, source, home, native)
+    if row is None and source == OWN_EXPORT and _exists(db, native):
+        return Ingested(native_id=native, session=SessionId(native), outcome="unchanged", note="it is here already")
     if row is None:
         result = _import_new(db, source, home, transcript, principal)
         db.execute(_INSERT_IMPORT, (*key, result.session, fingerprint, db.now()))
@@ -113,14 +118,15 @@ def _import_new(db: Db, source: str, home: str, transcript: Transcript, principa
     if parent:
         imported = _find_import(db, source, home, str(parent))
         fields["parent_session_id"] = imported["session_id"] if imported else parent
+    numbers = _list_numbers(transcript, transcript.messages, 0)
     insert_session(
         db,
         {
             **fields,
+            **(_list_own_columns(transcript) if source == OWN_EXPORT else {"program": source}),
             "id": session,
             "principal": principal,
             "source": fields.get("source") or source,
-            "program": source,
             "tools": unescape(add_tool_names("", transcript.messages)),
             "source_home": home,
             "source_id": transcript.native_id,
@@ -129,10 +135,11 @@ def _import_new(db: Db, source: str, home: str, transcript: Transcript, principa
             "message_count": len(transcript.messages),
             "tool_call_count": sum(map(count_tool_calls, transcript.messages)),
             "preview": unescape(preview_of(transcript.messages, db.redact)),
-            "last_seq": len(transcript.messages),
+            "last_seq": max(numbers, default=0),
         },
     )
-    _insert_messages(db, session, 0, transcript.messages)
+    _insert_messages(db, session, numbers, transcript.messages)
+    _put_files(db, session, transcript)
     _replace_details(db, session, transcript)
     return Ingested(
         native_id=transcript.native_id,
@@ -164,16 +171,55 @@ def _find_import(db: Db, source: str, home: str, native: str) -> Row | None:
 
 
 def _last_active(transcript: Transcript) -> float:
-    started = coerce_column("started_at", coerce_columns(transcript.fields).get("started_at"), str) or 0.0
-    return max([started, *(message.timestamp for message in transcript.messages)])
+    fields = coerce_columns(transcript.fields)
+    started = coerce_column("started_at", fields.get("started_at"), str) or 0.0
+    given = fields.get("last_active")
+    return max(
+        [started, given if isinstance(given, float) else 0.0, *(message.timestamp for message in transcript.messages)]
+    )
 
 
-def _insert_messages(db: Db, session: SessionId, after: int, messages: Sequence[Message]) -> None:
+def _insert_messages(db: Db, session: SessionId, numbers: Sequence[int], messages: Sequence[Message]) -> None:
     now = db.now()
     db.insert_messages(
         LOG_COLUMNS,
-        ((session, after + at, *message_row(message, db.redact, now=now)) for at, message in enumerate(messages, 1)),
+        (
+            (session, seq, *message_row(message, db.redact, now=now))
+            for seq, message in zip(numbers, messages, strict=True)
+        ),
     )
+
+
+def _list_numbers(transcript: Transcript, messages: Sequence[Message], after: int) -> list[int]:
+    """Numbers for some messages: those of the store they were exported from, if these are free and rise."""
+    given = transcript.fields.get("numbers")
+    if isinstance(given, list) and len(given) == len(transcript.messages):
+        theirs = {_key(message): number for message, number in zip(transcript.messages, given, strict=True)}
+        numbers = [theirs[_key(message)] for message in messages]
+        is_rising = all(type(one) is int for one in numbers) and all(a < b for a, b in pairwise([after, *numbers]))
+        if is_rising and max(numbers, default=0) <= _MAX_SEQ:
+            return numbers
+    return list(range(after + 1, after + 1 + len(messages)))
+
+
+def _list_own_columns(transcript: Transcript) -> dict[str, Any]:
+    """The columns of a session from our own export that no other program fills."""
+    fields = transcript.fields
+    origin, copied, program = fields.get("branched_from"), fields.get("copied"), fields.get("program")
+    return {
+        "branched_from": origin if isinstance(origin, str) else None,
+        "copied": copied if type(copied) is int and copied > 0 else 0,
+        "program": program if isinstance(program, str) and program else OWN_EXPORT,
+    }
+
+
+def _put_files(db: Db, session: SessionId, transcript: Transcript) -> None:
+    for name, media_type, data in transcript.fields.get("files") or ():
+        put_blob(db, session, data, media_type=media_type, name=name)
+
+
+def _exists(db: Db, session: str) -> bool:
+    return db.fetch_one("SELECT 1 AS found FROM sessions WHERE id = ?", (escape(session),)) is not None
 
 
 def _replace_details(db: Db, session: SessionId, transcript: Transcript) -> None:
@@ -214,9 +260,11 @@ def _update_imported(db: Db, session: SessionId, transcript: Transcript, *, is_s
     if is_same and not new and not reflagged:
         return Ingested(native_id=transcript.native_id, session=session, outcome="unchanged", removed_upstream=removed)
     last = max([head["last_seq"], *(row["seq"] for row in rows)])
-    _insert_messages(db, session, last, new)
+    numbers = _list_numbers(transcript, new, last)
+    _insert_messages(db, session, numbers, new)
+    _put_files(db, session, transcript)
     db.execute_many("UPDATE messages SET active = ?, compacted = ? WHERE session_id = ? AND seq = ?", reflagged)
-    _update_session(db, session, head, transcript, new, last + len(new))
+    _update_session(db, session, head, transcript, new, max([last, *numbers]))
     _replace_details(db, session, transcript)
     return Ingested(
         native_id=transcript.native_id,

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from sojourn.core.messages import Message, ToolCall, assistant, is_internal, tool_result, user
 from sojourn.core.sessions import Recorded, Session, SessionId
-from sojourn.text.export import fence, to_jsonl, to_markdown
+from sojourn.text.export import fence, to_markdown
+from sojourn.text.jsonl_export import to_jsonl
 from sojourn.text.transcript import SpokenText, ToolExchange, fold_messages, summarize_answer
 
 ID = SessionId("s1")
