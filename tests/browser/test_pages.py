@@ -124,6 +124,15 @@ def test_chinese_and_dark_are_chosen_and_kept(filled):
     page.get_by_role("link", name="会话").first.wait_for()
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     assert page.evaluate("document.documentElement.lang") == "zh"
+    page.get_by_role("link", name="成就").first.click()
+    badge = page.locator("[data-badge=let_him_cook]")
+    badge.get_by_role("heading", name="放手让它干").wait_for()
+    badge.locator("summary").click()
+    assert badge.locator("details p").inner_text().startswith("单次会话的工具调用数：青铜 200，白银 500")
+    secret = page.locator("[data-state=secret]").first
+    assert secret.get_by_role("heading").inner_text() == "???"
+    page.goto(filled.address + "/settings/general")
+    page.locator("[data-setting='server.port']").get_by_text("监听端口", exact=True).wait_for()
 
 
 def test_the_first_paint_is_quick(filled):

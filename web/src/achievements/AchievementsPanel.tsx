@@ -2,15 +2,17 @@
 import { useMemo, useState } from "react";
 import { type MessageKey, useMessages } from "@/achievements/messages";
 import { formatNumber } from "@/i18n";
+import { translateBadge, translateCategory, translateTier } from "@/serverTexts/badgeTexts";
+import { useServerTexts } from "@/serverTexts/serverTexts";
 import { BadgeCard, Emblem, getTierClass } from "./BadgeCard";
-import { type BadgeFilters, type BadgeSort, filterBadges, useBadgeFilters } from "./badgeFilters";
+import { BadgeToolbar } from "./BadgeToolbar";
+import { type BadgeFilters, filterBadges, useBadgeFilters } from "./badgeFilters";
 import { ScanBanner } from "./ScanBanner";
 import { ShareDialog } from "./ShareDialog";
 import {
   type AchievementsHost,
   type AchievementsResponse,
   type Badge,
-  type BadgeState,
   getDate,
   isBuilding,
   isScanning,
@@ -18,13 +20,19 @@ import {
 } from "./types";
 import { useBadges } from "./useBadges";
 
-const STATES: Array<BadgeState | "all"> = ["all", "unlocked", "discovered", "secret"];
-const SORTS: BadgeSort[] = ["catalogue", "nearest", "tier", "newest", "name"];
-
 /** The whole achievements page, shared by our dashboard and the plugin for a Hermes dashboard. */
 export function AchievementsPanel({ host }: { host: AchievementsHost }) {
-  const { t } = useMessages();
-  const { response, error, loading, rescan, retry, newlyUnlocked } = useBadges(host);
+  const { t, language } = useMessages();
+  const texts = useServerTexts();
+  const { response: received, error, loading, rescan, retry, newlyUnlocked } = useBadges(host);
+  const response = useMemo(
+    () =>
+      received && {
+        ...received,
+        achievements: received.achievements.map((badge) => translateBadge(badge, texts, language)),
+      },
+    [received, texts, language],
+  );
   const [filters, changeFilters] = useBadgeFilters();
   const [sharedBadge, setSharedBadge] = useState<Badge | null>(null);
   const errorMessage = response?.error ?? (error ? (error instanceof Error ? error.message : String(error)) : "");
@@ -45,7 +53,7 @@ export function AchievementsPanel({ host }: { host: AchievementsHost }) {
       {loading && <LoadingSkeleton />}
       {response && <Stats response={response} />}
       {response && <TierGuide />}
-      {response && <Toolbar response={response} filters={filters} changeFilters={changeFilters} />}
+      {response && <BadgeToolbar response={response} filters={filters} changeFilters={changeFilters} />}
       {response && <RecentUnlocks response={response} />}
       {response && (
         <BadgeGrid
@@ -125,6 +133,7 @@ function LoadingSkeleton() {
 
 function Stats({ response }: { response: AchievementsResponse }) {
   const { t, language } = useMessages();
+  const texts = useServerTexts();
   const unlocked = response.achievements.filter((badge) => badge.unlocked);
   const highestTier = [...TIERS].reverse().find((tier) => unlocked.some((badge) => badge.tier === tier));
   const latest = [...unlocked].filter((badge) => getDate(badge)).sort((a, b) => getDate(b) - getDate(a))[0];
@@ -136,8 +145,16 @@ function Stats({ response }: { response: AchievementsResponse }) {
     ],
     ["ach.stat.discovered", formatNumber(response.discovered_count, language), t("ach.stat.discovered.hint")],
     ["ach.stat.secrets", formatNumber(response.secret_count, language), t("ach.stat.secrets.hint")],
-    ["ach.stat.highest", highestTier ?? t("ach.stat.none"), t("ach.stat.highest.hint")],
-    ["ach.stat.latest", latest?.name ?? t("ach.stat.none"), latest?.category ?? t("ach.stat.latest.hint")],
+    [
+      "ach.stat.highest",
+      highestTier ? translateTier(highestTier, texts) : t("ach.stat.none"),
+      t("ach.stat.highest.hint"),
+    ],
+    [
+      "ach.stat.latest",
+      latest?.name ?? t("ach.stat.none"),
+      latest ? translateCategory(latest.category, texts) : t("ach.stat.latest.hint"),
+    ],
   ];
   return (
     <dl className="ach-stats">
@@ -156,6 +173,7 @@ function Stats({ response }: { response: AchievementsResponse }) {
 
 function TierGuide() {
   const { t } = useMessages();
+  const texts = useServerTexts();
   return (
     <div className="ach-guide">
       <section className="card">
@@ -163,7 +181,7 @@ function TierGuide() {
         <ol className="ach-tiers">
           {TIERS.map((tier) => (
             <li key={tier} className={`ach-${tier.toLowerCase()}`}>
-              {tier}
+              {translateTier(tier, texts)}
             </li>
           ))}
         </ol>
@@ -172,66 +190,6 @@ function TierGuide() {
         <h2>{t("ach.guide.secrets")}</h2>
         <p className="dim">{t("ach.guide.secrets.text")}</p>
       </section>
-    </div>
-  );
-}
-
-function Toolbar({
-  response,
-  filters,
-  changeFilters,
-}: {
-  response: AchievementsResponse;
-  filters: BadgeFilters;
-  changeFilters: (changes: Partial<BadgeFilters>) => void;
-}) {
-  const { t } = useMessages();
-  const categories = useMemo(
-    () => [...new Set(response.achievements.map((badge) => badge.category))],
-    [response.achievements],
-  );
-  return (
-    <div className="ach-toolbar">
-      <div className="ach-pills" role="group" aria-label={t("ach.filter.category")}>
-        {["", ...categories].map((category) => (
-          <button
-            key={category}
-            aria-pressed={filters.category === category}
-            onClick={() => changeFilters({ category })}
-          >
-            {category || t("ach.filter.all")}
-          </button>
-        ))}
-      </div>
-      <div className="row">
-        <div className="ach-pills" role="group" aria-label={t("ach.filter.state")}>
-          {STATES.map((state) => (
-            <button key={state} aria-pressed={filters.state === state} onClick={() => changeFilters({ state })}>
-              {t(`ach.state.${state}`)}
-            </button>
-          ))}
-        </div>
-        <input
-          data-search
-          type="search"
-          className="grow"
-          placeholder={t("ach.filter.search")}
-          aria-label={t("ach.filter.search")}
-          value={filters.text}
-          onChange={(event) => changeFilters({ text: event.target.value })}
-        />
-        <select
-          aria-label={t("ach.filter.sort")}
-          value={filters.sort}
-          onChange={(event) => changeFilters({ sort: event.target.value as BadgeSort })}
-        >
-          {SORTS.map((sort) => (
-            <option key={sort} value={sort}>
-              {t(`ach.sort.${sort}`)}
-            </option>
-          ))}
-        </select>
-      </div>
     </div>
   );
 }

@@ -1,6 +1,8 @@
 import { useState } from "react";
 import { useMessages } from "@/achievements/messages";
 import { formatNumber } from "@/i18n";
+import { translateCategory, translateTier } from "@/serverTexts/badgeTexts";
+import { useServerTexts } from "@/serverTexts/serverTexts";
 import { getEmblemPath } from "./emblems";
 import { Receipts } from "./Receipts";
 import { type AchievementsHost, type Badge, getDate, TIERS } from "./types";
@@ -40,6 +42,7 @@ export function BadgeCard({
   share: () => void;
 }) {
   const { t, language } = useMessages();
+  const texts = useServerTexts();
   const [showsReceipts, setShowsReceipts] = useState(false);
   const isSecret = badge.state === "secret";
   const date = getDate(badge)
@@ -57,11 +60,11 @@ export function BadgeCard({
         <Emblem badge={badge} />
         <div className="ach-title">
           <h3>{badge.name}</h3>
-          <p className="ach-caption">{badge.category}</p>
+          <p className="ach-caption">{translateCategory(badge.category, texts)}</p>
         </div>
         <div className="ach-tags">
           <span className="ach-tag state">{t(`ach.state.${badge.state}`)}</span>
-          <span className="ach-tag tier">{getTierLabel(badge, t)}</span>
+          <span className="ach-tag tier">{getTierLabel(badge, t, (tier) => translateTier(tier, texts))}</span>
         </div>
       </header>
       <p className="ach-description">{badge.description}</p>
@@ -106,6 +109,7 @@ export function BadgeCard({
 
 function TierLadder({ badge }: { badge: Badge }) {
   const { t, language } = useMessages();
+  const texts = useServerTexts();
   const reached = badge.tier ? TIERS.indexOf(badge.tier as (typeof TIERS)[number]) : -1;
   return (
     <ol className="ach-tier-ladder" aria-label={t("ach.card.ladder")}>
@@ -113,10 +117,10 @@ function TierLadder({ badge }: { badge: Badge }) {
         <li
           key={step.name}
           className={`ach-${step.name.toLowerCase()}${index <= reached ? " reached" : ""}`}
-          title={`${step.name}: ${formatNumber(step.threshold, language)}`}
+          title={`${translateTier(step.name, texts)}: ${formatNumber(step.threshold, language)}`}
         >
           <span className="visually-hidden">
-            {step.name} {formatNumber(step.threshold, language)}
+            {translateTier(step.name, texts)} {formatNumber(step.threshold, language)}
           </span>
         </li>
       ))}
@@ -150,10 +154,14 @@ function Evidence({ badge, host }: { badge: Badge; host: AchievementsHost }) {
   );
 }
 
-function getTierLabel(badge: Badge, t: ReturnType<typeof useMessages>["t"]): string {
+function getTierLabel(
+  badge: Badge,
+  t: ReturnType<typeof useMessages>["t"],
+  translate: (tier: string) => string,
+): string {
   if (badge.state === "secret") return t("ach.tier.hidden");
-  if (badge.tier) return badge.tier;
-  if (badge.next_tier) return t("ach.tier.target", { tier: badge.next_tier });
+  if (badge.tier) return translate(badge.tier);
+  if (badge.next_tier) return t("ach.tier.target", { tier: translate(badge.next_tier) });
   return badge.unlocked ? t("ach.tier.complete") : t("ach.tier.objective");
 }
 

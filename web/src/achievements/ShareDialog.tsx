@@ -2,11 +2,14 @@ import { useEffect, useState } from "react";
 import { useMessages } from "@/achievements/messages";
 import { Dialog } from "@/components/Dialog";
 import { formatNumber } from "@/i18n";
+import { translateCategory, translateTier } from "@/serverTexts/badgeTexts";
+import { useServerTexts } from "@/serverTexts/serverTexts";
 import { CARD_HEIGHT, CARD_WIDTH, drawShareCard } from "./shareCard";
 import type { Badge } from "./types";
 
 export function ShareDialog({ badge, close }: { badge: Badge; close: () => void }) {
   const { t, language } = useMessages();
+  const texts = useServerTexts();
   const [image, setImage] = useState<{ blob: Blob; url: string } | null>(null);
   const [error, setError] = useState("");
   const [copied, setCopied] = useState(false);
@@ -22,7 +25,8 @@ export function ShareDialog({ badge, close }: { badge: Badge; close: () => void 
     drawShareCard(badge, {
       unlocked: t("ach.state.unlocked"),
       progress,
-      tier: badge.tier ?? t("ach.tier.complete"),
+      tier: badge.tier ? translateTier(badge.tier, texts) : t("ach.tier.complete"),
+      category: translateCategory(badge.category, texts),
     }).then(
       (blob) => {
         if (isClosed) return;

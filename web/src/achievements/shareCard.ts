@@ -18,6 +18,7 @@ interface CardLabels {
   unlocked: string;
   progress: string;
   tier: string;
+  category: string;
 }
 
 export function drawShareCard(badge: Badge, labels: CardLabels): Promise<Blob> {
@@ -65,7 +66,7 @@ function drawText(context: CanvasRenderingContext2D, badge: Badge, labels: CardL
   context.textBaseline = "top";
   context.fillStyle = colour;
   context.font = `600 24px ${SANS}`;
-  context.fillText(badge.category.toUpperCase(), 520, 120);
+  context.fillText(labels.category.toUpperCase(), 520, 120);
   context.textAlign = "right";
   context.fillText(labels.unlocked.toUpperCase(), CARD_WIDTH - 64, 56);
   context.textAlign = "left";

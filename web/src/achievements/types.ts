@@ -11,6 +11,7 @@ export interface Badge {
   secret?: true;
   tiers?: Array<{ name: string; threshold: number }>;
   requirements?: Array<{ metric: string; gte: number }>;
+  threshold_metric?: string;
   unlocked: boolean;
   state: BadgeState;
   tier: string | null;

@@ -14,6 +14,8 @@ import { setPageTitle, usePageTitle } from "@/components/usePageTitle";
 import { buildCommonTranslator, getLanguage, I18nContext, type Language } from "@/i18n";
 import { PluginsContext, usePluginList, usePlugins } from "@/plugins/pluginList";
 import { useLocation } from "@/router";
+import { ServerTextsContext } from "@/serverTexts/serverTexts";
+import { useLoadedTexts } from "@/serverTexts/useLoadedTexts";
 import { WelcomePage } from "@/welcome/WelcomePage";
 import css from "./App.module.css";
 
@@ -44,38 +46,41 @@ export function App() {
   }, []);
   useShortcuts(setOpen);
   const plugins = usePluginList();
+  const serverTexts = useLoadedTexts(language);
   const openPalette = () => setOpen("palette");
 
   return (
     <I18nContext.Provider value={i18n}>
-      <PluginsContext.Provider value={plugins}>
-        {isSignedOut ? (
+      <ServerTextsContext.Provider value={serverTexts}>
+        <PluginsContext.Provider value={plugins}>
+          {isSignedOut ? (
+            <Suspense>
+              <SignIn />
+            </Suspense>
+          ) : (
+            <div className={css.appShell}>
+              <a className="skip-link" href="#main">
+                {i18n.t("nav.skip")}
+              </a>
+              {isPhone ? (
+                <PhoneTabs openPalette={openPalette} />
+              ) : (
+                <Rail openPalette={openPalette} openHelp={() => setOpen("help")} />
+              )}
+              <main id="main" className={css.main} tabIndex={-1}>
+                <NoticeBanner />
+                <CurrentPage />
+              </main>
+              <PageAnnouncer />
+              <Toasts />
+            </div>
+          )}
           <Suspense>
-            <SignIn />
+            {open === "palette" && <CommandPalette close={() => setOpen(null)} openHelp={() => setOpen("help")} />}
+            {open === "help" && <KeyboardHelp close={() => setOpen(null)} />}
           </Suspense>
-        ) : (
-          <div className={css.appShell}>
-            <a className="skip-link" href="#main">
-              {i18n.t("nav.skip")}
-            </a>
-            {isPhone ? (
-              <PhoneTabs openPalette={openPalette} />
-            ) : (
-              <Rail openPalette={openPalette} openHelp={() => setOpen("help")} />
-            )}
-            <main id="main" className={css.main} tabIndex={-1}>
-              <NoticeBanner />
-              <CurrentPage />
-            </main>
-            <PageAnnouncer />
-            <Toasts />
-          </div>
-        )}
-        <Suspense>
-          {open === "palette" && <CommandPalette close={() => setOpen(null)} openHelp={() => setOpen("help")} />}
-          {open === "help" && <KeyboardHelp close={() => setOpen(null)} />}
-        </Suspense>
-      </PluginsContext.Provider>
+        </PluginsContext.Provider>
+      </ServerTextsContext.Provider>
     </I18nContext.Provider>
   );
 }

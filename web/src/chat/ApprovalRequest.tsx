@@ -7,6 +7,7 @@ import { revealText } from "@/chat/exactText";
 import { type MessageKey, useMessages } from "@/chat/messages";
 import { Icon } from "@/components/Icon";
 import { useDeadline } from "@/components/useDeadline";
+import { useSentences } from "@/serverTexts/serverTexts";
 import css from "./ApprovalRequest.module.css";
 
 const CHOICE_LABELS: Record<string, MessageKey> = {
@@ -33,6 +34,7 @@ interface Props {
  * cannot be shown, the question can only be denied. One button stands out: to allow once, or to deny what is dangerous. */
 export function ApprovalRequest({ question, session, answer }: Props) {
   const { t } = useMessages();
+  const translate = useSentences();
   const { exact, isMissing } = useExactText(session, question);
   const [isConfirming, setIsConfirming] = useState(false);
   const card = useFocusedCard(exact !== null || isMissing);
@@ -53,7 +55,7 @@ export function ApprovalRequest({ question, session, answer }: Props) {
       data-question={question.question}
     >
       <p className={css.approvalTitle}>
-        <Icon name="shield" size={18} /> <strong>{question.text}</strong>
+        <Icon name="shield" size={18} /> <strong>{translate(question.text)}</strong>
       </p>
       {question.scope && <p className="dim">{t(SCOPE_LABELS[question.scope] ?? "chat.scope.outside")}</p>}
       {shown && <DiffText text={revealText(shown)} />}

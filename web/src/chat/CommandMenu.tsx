@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import type { ChatCommand } from "@/api/types";
 import { useMessages } from "@/chat/messages";
+import { useServerTexts } from "@/serverTexts/serverTexts";
 import css from "./CommandMenu.module.css";
 
 interface Props {
@@ -15,6 +16,7 @@ const withSlash = (name: string) => (name.startsWith("/") ? name : `/${name}`);
 /** The commands that begin with what was typed after a slash; Tab or a click takes one. */
 export function CommandMenu({ text, commands, choose, box }: Props) {
   const { t } = useMessages();
+  const texts = useServerTexts();
   const [selected, setSelected] = useState(0);
   const isOpen = /^\/\S*$/.test(text);
   const found = isOpen ? commands.filter((command) => withSlash(command.name).startsWith(text.toLowerCase())) : [];
@@ -49,7 +51,7 @@ export function CommandMenu({ text, commands, choose, box }: Props) {
           <code>
             {withSlash(command.name)} {command.arguments}
           </code>
-          <span className="dim">{command.help}</span>
+          <span className="dim">{texts?.commands[command.name.replace("/", "")] ?? command.help}</span>
         </li>
       ))}
     </ul>

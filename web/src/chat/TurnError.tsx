@@ -2,6 +2,7 @@ import type { TurnView } from "@/chat/chatView";
 import { useMessages } from "@/chat/messages";
 import { Icon } from "@/components/Icon";
 import { followLink } from "@/router";
+import { describeProblem, useServerTexts } from "@/serverTexts/serverTexts";
 import css from "./TurnError.module.css";
 
 const OF_THE_MODEL = [
@@ -17,13 +18,19 @@ const OF_THE_MODEL = [
 /** Why a turn failed, and what can be done about it with one click. */
 export function TurnError({ error, retry }: { error: NonNullable<TurnView["error"]>; retry: (() => void) | null }) {
   const { t } = useMessages();
+  const { message, hint, original } = describeProblem(error.code, error.message, error.hint ?? "", useServerTexts());
   const chooseModel = () => document.querySelector<HTMLElement>("[data-model-picker]")?.focus();
   return (
     <div className={`card problem ${css.turnError}`} role="alert">
       <p>
-        <strong>{error.message}</strong>
+        <strong>{message}</strong>
       </p>
-      {error.hint && <p className="dim">{error.hint}</p>}
+      {hint && <p className="dim">{hint}</p>}
+      {original && (
+        <p className="dim" lang="en">
+          {original}
+        </p>
+      )}
       <div className="row">
         {retry && (
           <button className="button" onClick={retry}>

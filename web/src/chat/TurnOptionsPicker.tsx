@@ -4,6 +4,7 @@ import type { Session } from "@/api/types";
 import { useMessages } from "@/chat/messages";
 import { useRuntimes } from "@/chat/useRuntimes";
 import type { TurnOptions } from "@/chat/useTurnOptions";
+import { useSentences } from "@/serverTexts/serverTexts";
 
 interface Props {
   options: TurnOptions;
@@ -14,6 +15,7 @@ interface Props {
 /** The selects for runtime, model and template of the next turn. An empty value keeps the session's own, which is named. */
 export function TurnOptionsPicker({ options, onChange, session }: Props) {
   const { t } = useMessages();
+  const translate = useSentences();
   const runtimes = useRuntimes();
   const [templates, setTemplates] = useState<string[]>([]);
   useEffect(() => {
@@ -37,11 +39,11 @@ export function TurnOptionsPicker({ options, onChange, session }: Props) {
         onChange={(event) => onChange({ ...options, runtime: event.target.value, model: "" })}
       >
         <option value="">
-          {defaultRuntime ? t("chat.runtime.default", { name: defaultRuntime.label }) : t("chat.runtime")}
+          {defaultRuntime ? t("chat.runtime.default", { name: translate(defaultRuntime.label) }) : t("chat.runtime")}
         </option>
         {runtimes.map((runtime) => (
           <option key={runtime.name} value={runtime.name} disabled={!runtime.ok} title={runtime.detail}>
-            {runtime.label}
+            {translate(runtime.label)}
             {runtime.ok ? "" : ` (${t("chat.runtime.notready")})`}
           </option>
         ))}

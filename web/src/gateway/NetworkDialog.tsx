@@ -7,6 +7,7 @@ import { NetworkForm } from "@/gateway/NetworkForm";
 import { NetworkInvitation } from "@/gateway/NetworkInvitation";
 import { NetworkSignIn } from "@/gateway/NetworkSignIn";
 import { type FieldValues, type Network, networksApi } from "@/gateway/networksApi";
+import { useServerTexts } from "@/serverTexts/serverTexts";
 import { getSourceLabel } from "@/sessions/sourceLabels";
 
 interface Props {
@@ -18,6 +19,7 @@ interface Props {
 /** The wizard of one network: packages, then credentials or a sign-in, then pairing and a test. */
 export function NetworkDialog({ network, close, onChange }: Props) {
   const { t } = useMessages();
+  const texts = useServerTexts();
   const label = getSourceLabel(network.name);
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setIsBusy] = useState(false);
@@ -53,7 +55,7 @@ export function NetworkDialog({ network, close, onChange }: Props) {
   return (
     <Dialog label={label} close={close} closeLabel={t("action.close")} isWide>
       <h2>{label}</h2>
-      <p className="dim">{network.summary}</p>
+      <p className="dim">{texts?.plugins[network.name] ?? network.summary}</p>
       {network.missing_packages.length > 0 ? (
         <>
           <p>{t("networks.packages", { names: network.missing_packages.join(", ") })}</p>

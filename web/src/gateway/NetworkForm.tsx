@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useMessages } from "@/gateway/messages";
 import type { FieldValues, Network, NetworkField } from "@/gateway/networksApi";
+import { useServerTexts } from "@/serverTexts/serverTexts";
 import css from "./NetworkForm.module.css";
 
 interface Props {
@@ -13,23 +14,30 @@ interface Props {
 /** What a network has to know, each with a sentence on where to find it; what is optional is folded. */
 export function NetworkForm({ network, submit, isBusy, label }: Props) {
   const { t } = useMessages();
+  const texts = useServerTexts();
   const [values, setValues] = useState<Record<string, string>>({});
   const required = network.fields.filter((field) => field.is_required);
   const optional = network.fields.filter((field) => !field.is_required);
   const isComplete = required.every((field) => values[field.name]?.trim());
-  const render = (field: NetworkField) => (
-    <label key={field.name} className={css.field}>
-      <span>{field.label}</span>
-      <input
-        type={field.is_secret ? "password" : "text"}
-        autoComplete="off"
-        value={values[field.name] ?? ""}
-        placeholder={field.default === null || field.default === "" ? "" : String(field.default)}
-        onChange={(event) => setValues({ ...values, [field.name]: event.target.value })}
-      />
-      {field.where && <small className="dim">{field.where}</small>}
-    </label>
-  );
+  const describe = (field: NetworkField) =>
+    texts?.networks[`${network.name}.${field.name}`] ??
+    texts?.networks[`*.${field.name}`] ?? [field.label, field.where];
+  const render = (field: NetworkField) => {
+    const [name, where] = describe(field);
+    return (
+      <label key={field.name} className={css.field}>
+        <span>{name}</span>
+        <input
+          type={field.is_secret ? "password" : "text"}
+          autoComplete="off"
+          value={values[field.name] ?? ""}
+          placeholder={field.default === null || field.default === "" ? "" : String(field.default)}
+          onChange={(event) => setValues({ ...values, [field.name]: event.target.value })}
+        />
+        {where && <small className="dim">{where}</small>}
+      </label>
+    );
+  };
   return (
     <form
       className={css.networkForm}

@@ -5,6 +5,7 @@ import { ErrorMessage } from "@/components/ErrorMessage";
 import { useMessages } from "@/gateway/messages";
 import { NetworkDialog } from "@/gateway/NetworkDialog";
 import { type Network, networksApi } from "@/gateway/networksApi";
+import { useServerTexts } from "@/serverTexts/serverTexts";
 import { getSourceLabel } from "@/sessions/sourceLabels";
 import css from "./NetworkList.module.css";
 
@@ -15,6 +16,7 @@ export function NetworkList() {
     { queryKey: ["networks"], queryFn: ({ signal }) => networksApi.list(signal) },
     queryClient,
   );
+  const texts = useServerTexts();
   const [open, setOpen] = useState<string | null>(null);
   const networks = [...(data ?? [])]
     .filter((network) => network.fields.length > 0 || network.can_sign_in)
@@ -30,7 +32,7 @@ export function NetworkList() {
           <li key={network.name}>
             <button className={css.network} data-network={network.name} onClick={() => setOpen(network.name)}>
               <strong>{getSourceLabel(network.name)}</strong>
-              <span className="dim">{network.summary}</span>
+              <span className="dim">{texts?.plugins[network.name] ?? network.summary}</span>
               <NetworkState network={network} />
             </button>
           </li>

@@ -4,10 +4,12 @@ import { useMessages } from "@/gateway/messages";
 import { NetworkForm } from "@/gateway/NetworkForm";
 import { type FieldValues, type Network, networksApi, type SignInStep } from "@/gateway/networksApi";
 import { QrPicture } from "@/gateway/QrPicture";
+import { useSentences } from "@/serverTexts/serverTexts";
 
 /** Signs in step by step: a text or a QR code to scan, and where it is asked for, an answer. */
 export function NetworkSignIn({ network, onDone }: { network: Network; onDone: () => void }) {
   const { t } = useMessages();
+  const translate = useSentences();
   const [step, setStep] = useState<SignInStep | null>(null);
   const [answer, setAnswer] = useState("");
   const [error, setError] = useState<unknown>(null);
@@ -40,7 +42,7 @@ export function NetworkSignIn({ network, onDone }: { network: Network; onDone: (
     );
   return (
     <div role="status">
-      <p>{step.text}</p>
+      <p>{translate(step.text)}</p>
       {step.picture && <QrPicture picture={step.picture} label={t("networks.qr")} />}
       {step.has_question && (
         <form
@@ -53,7 +55,9 @@ export function NetworkSignIn({ network, onDone }: { network: Network; onDone: (
         >
           <input
             className="grow"
-            aria-label={step.text}
+            type={step.is_secret ? "password" : "text"}
+            autoComplete="off"
+            aria-label={translate(step.text)}
             value={answer}
             onChange={(event) => setAnswer(event.target.value)}
           />

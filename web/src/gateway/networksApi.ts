@@ -33,6 +33,7 @@ export interface SignInStep {
   text: string;
   picture: string;
   has_question: boolean;
+  is_secret: boolean;
   is_done: boolean;
 }
 export type FieldValues = Record<string, string | number | boolean | string[]>;

@@ -5,6 +5,7 @@ import { ErrorMessage } from "@/components/ErrorMessage";
 import { formatNumber } from "@/i18n";
 import { useMessages } from "@/memory/messages";
 import { followLink } from "@/router";
+import { useSentences } from "@/serverTexts/serverTexts";
 
 interface ContextBlock {
   kind?: string;
@@ -89,18 +90,19 @@ export function RecallReasons() {
 
 function TurnContextList({ context }: { context: TurnContext & { n: number } }) {
   const { t, language } = useMessages();
+  const translate = useSentences();
   return (
     <div className="turn-context" data-turn-context={context.turn}>
       <h3>{t("memory.turn", { n: context.n })}</h3>
       <ul>
         {context.pieces.map((block, index) => (
           <li key={index}>
-            <strong>{block.title}</strong> <span className="pill">{block.kind}</span>{" "}
+            <strong>{translate(block.title ?? "")}</strong> <span className="pill">{block.kind}</span>{" "}
             {typeof block.tokens === "number" && (
               <span className="dim">{t("templates.tokens", { n: formatNumber(block.tokens, language) })}</span>
             )}
             <br />
-            <span>{block.reason}</span>{" "}
+            <span>{translate(block.reason ?? "")}</span>{" "}
             {(block.origin || block.source) && (
               <span className="dim">
                 {t("memory.from")} {block.origin ?? block.source}

@@ -3,6 +3,7 @@ import { getJson, isAbortError } from "@/api/http";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { Markdown } from "@/components/Markdown";
 import { useMessages } from "@/memory/messages";
+import { useSentences } from "@/serverTexts/serverTexts";
 
 interface Skill {
   name: string;
@@ -23,6 +24,7 @@ const SKILLS_API = "/api/plugins/skills";
 /** The installed skills, and a test of which of them a request selects. */
 export function Skills() {
   const { t } = useMessages();
+  const translate = useSentences();
   const [skills, setSkills] = useState<Skill[] | null>(null);
   const [open, setOpen] = useState<Skill | null>(null);
   const [request, setRequest] = useState("");
@@ -71,7 +73,7 @@ export function Skills() {
             {ranked.map((skill) => (
               <li key={skill.name}>
                 <strong>{skill.name}</strong> <span className="pill">{skill.score.toFixed(2)}</span>{" "}
-                <span className="dim">{skill.reason}</span>
+                <span className="dim">{translate(skill.reason)}</span>
               </li>
             ))}
           </ol>

@@ -5,11 +5,13 @@ import type { HealthDetail } from "@/api/schema";
 import type { StoreStats } from "@/api/types";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { formatNumber } from "@/i18n";
+import { useSentences } from "@/serverTexts/serverTexts";
 import { useMessages } from "@/settings/messages";
 
 /** Whether the store works, and its figures. */
 export function HealthSection() {
   const { t, language } = useMessages();
+  const translate = useSentences();
   const health = useQuery(
     { queryKey: ["health"], queryFn: ({ signal }) => getJson<HealthDetail>("/api/health", signal) },
     queryClient,
@@ -28,7 +30,9 @@ export function HealthSection() {
             <div>
               <dt>{t("settings.state")}</dt>
               <dd>
-                <span className={health.data.state === "healthy" ? "pill good" : "pill bad"}>{health.data.state}</span>{" "}
+                <span className={health.data.state === "healthy" ? "pill good" : "pill bad"}>
+                  {translate(health.data.state)}
+                </span>{" "}
                 {health.data.error} <span className="dim">{health.data.hint}</span>
               </dd>
             </div>

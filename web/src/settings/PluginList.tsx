@@ -3,11 +3,13 @@ import { getJson } from "@/api/http";
 import { queryClient } from "@/api/query";
 import type { PluginSchema } from "@/api/schema";
 import { ErrorMessage } from "@/components/ErrorMessage";
+import { useServerTexts } from "@/serverTexts/serverTexts";
 import { useMessages } from "@/settings/messages";
 
 /** What is built in and installed, and why something could not be loaded. */
 export function PluginList() {
   const { t } = useMessages();
+  const texts = useServerTexts();
   const { data, error } = useQuery(
     { queryKey: ["plugins"], queryFn: ({ signal }) => getJson<PluginSchema[]>("/api/plugins", signal) },
     queryClient,
@@ -25,7 +27,7 @@ export function PluginList() {
                   <strong>{plugin.name}</strong>
                 </td>
                 <td>
-                  {plugin.summary}
+                  {texts?.plugins[plugin.name] ?? plugin.summary}
                   {plugin.problem && <p className="problem-text">{plugin.problem}</p>}
                 </td>
                 <td className="number">

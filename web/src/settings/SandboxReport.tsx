@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { getJson, isAbortError } from "@/api/http";
 import { ErrorMessage } from "@/components/ErrorMessage";
+import { useSentences } from "@/serverTexts/serverTexts";
 import { useMessages } from "@/settings/messages";
 
 interface Sandbox {
@@ -13,6 +14,7 @@ interface Sandbox {
 /** What this machine enforces for programs that an agent starts; the same facts as in `sojourn doctor`. */
 export function SandboxReport() {
   const { t } = useMessages();
+  const translate = useSentences();
   const [sandbox, setSandbox] = useState<Sandbox | null>(null);
   const [error, setError] = useState<unknown>(null);
   useEffect(() => {
@@ -36,7 +38,7 @@ export function SandboxReport() {
           </p>
           {sandbox.missing.map((sentence) => (
             <p key={sentence} className="problem-text">
-              {sentence}
+              {translate(sentence)}
             </p>
           ))}
           <div className="scroll-x" tabIndex={0} role="region" aria-label={t("sandbox.title")}>
@@ -50,7 +52,7 @@ export function SandboxReport() {
               <tbody>
                 {sandbox.guarantees.map((one) => (
                   <tr key={one.what}>
-                    <td>{one.what}</td>
+                    <td>{translate(one.what)}</td>
                     <td>{one.by ? one.by : <span className="pill bad">{t("sandbox.nothing")}</span>}</td>
                   </tr>
                 ))}

@@ -4,6 +4,7 @@ import { getJson, sendJson } from "@/api/http";
 import { queryClient } from "@/api/query";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { showToast } from "@/components/Toasts";
+import { type ServerTexts, useServerTexts } from "@/serverTexts/serverTexts";
 import { useMessages } from "@/settings/messages";
 import css from "./SettingsTable.module.css";
 
@@ -28,6 +29,7 @@ const SETTINGS_KEY = ["settings"];
 /** Every setting, to find and to change; a refused value is told where it was typed. */
 export function SettingsTable() {
   const { t } = useMessages();
+  const texts = useServerTexts();
   const [text, setText] = useState("");
   const { data, error } = useQuery(
     { queryKey: SETTINGS_KEY, queryFn: ({ signal }) => getJson<Setting[]>(SETTINGS_API, signal) },
@@ -38,7 +40,9 @@ export function SettingsTable() {
       all?.map((one) => (one.name === changed.name ? changed : one)),
     );
   const shown = (data ?? []).filter((one) =>
-    `${one.name} ${one.meaning} ${one.variable}`.toLowerCase().includes(text.trim().toLowerCase()),
+    `${one.name} ${describeSetting(one, texts).join(" ")} ${one.meaning} ${one.variable}`
+      .toLowerCase()
+      .includes(text.trim().toLowerCase()),
   );
   return (
     <section className="card" aria-labelledby="all-settings">
@@ -65,8 +69,13 @@ export function SettingsTable() {
   );
 }
 
+/** Its name, if it has one besides its key, and its meaning. */
+const describeSetting = (setting: Setting, texts: ServerTexts | null): string[] =>
+  texts?.settings[setting.name] ?? ["", setting.meaning];
+
 function SettingRow({ setting, store }: { setting: Setting; store: (changed: Setting) => void }) {
   const { t } = useMessages();
+  const [label, meaning] = describeSetting(setting, useServerTexts());
   const [error, setError] = useState<unknown>(null);
   const [pending, setPending] = useState<string | null>(null); // saved, and in force after a restart
   const url = `${SETTINGS_API}/${encodeURIComponent(setting.name)}`;
@@ -83,13 +92,14 @@ function SettingRow({ setting, store }: { setting: Setting; store: (changed: Set
     <li data-setting={setting.name}>
       <div className={css.settingText}>
         <p>
+          {label && <strong>{label} </strong>}
           <code>{setting.name}</code>{" "}
           <span className={setting.origin === "default" ? "dim" : "pill"}>
             {t(`settings.origin.${toOrigin(setting.origin)}`)}
           </span>
           {pending !== null && <span className="pill">{t("settings.pending", { value: pending })}</span>}
         </p>
-        <p className="dim">{setting.meaning}</p>
+        <p className="dim">{meaning}</p>
       </div>
       <div className={css.settingValue}>
         {isForeign ? (
