@@ -6,10 +6,8 @@ conversation, message and files → memory → skill shortlist → template → 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import logging
-import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,13 +15,12 @@ from functools import partial
 from pathlib import Path
 
 from sojourn.core.attachments import Attachment
-from sojourn.core.errors import BadInput, SojournError
+from sojourn.core.errors import SojournError
 from sojourn.core.events import Progress
 from sojourn.core.messages import Json, Message
 from sojourn.core.progress import PrepareDetail, ToolDetail
 from sojourn.core.provenance import Provenance
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId, TurnId
-from sojourn.core.settings import Settings
 from sojourn.cost_limits import CostBook
 from sojourn.plugin_cache import PluginCache
 from sojourn.ports.app import HasStore
@@ -45,6 +42,7 @@ from sojourn.text.host_names import find_hosts
 from sojourn.text.message_origins import add_messages
 from sojourn.text.template_examples import render_examples
 from sojourn.text.token_count import estimate_tokens
+from sojourn.workspace_folders import find_workspace
 
 SOURCE_SECONDS = 1.0  # a slower context source is left out of the turn
 SOURCE_TOKENS = 2000
@@ -171,7 +169,7 @@ class AgentService:
     def _workspace(self, started: StartedTurn, controls: TurnControls, provenance: Provenance) -> TurnWorkspace:
         record, session, settings = started.record, started.session, self._app.settings
         return TurnWorkspace(
-            root=find_root(session, record.said.cwd, settings),
+            root=find_workspace(session, record.said.cwd, settings),
             session=session.id,
             turn=record.id,
             principal=session.principal,
@@ -268,23 +266,3 @@ class TurnWorkspace:
         """Shows a line of tool output. Drops lines while the writer is behind: they are not part of the result."""
         if not self._full or not self.writer.is_behind:
             self._full = not self.writer.enqueue(Progress("tool", ToolDetail(line=line)))
-
-
-def find_root(session: Session, cwd: str, settings: Settings) -> Path:
-    """The working folder of a session. A guest always gets a folder of their own. BadInput if it does not exist."""
-    home = settings.home / "workspace"
-    if session.principal != OWNER:
-        name = re.sub(r"[^A-Za-z0-9_-]", "_", session.principal)
-        if name != session.principal.replace("guest:", "guest_", 1):  # so that no two guests share a folder
-            name += "-" + hashlib.sha256(session.principal.encode()).hexdigest()[:16]
-        home = home / "guests" / name
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return home
-    wanted = cwd or session.cwd or settings["agent.workspace"]
-    if not wanted:
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return home
-    root = settings.user_home / wanted[2:] if wanted.startswith("~/") else Path(wanted)
-    if not root.is_dir():
-        raise BadInput(f"The folder {root} is not there.", hint="Make it, or start the session in another folder.")
-    return root.resolve()

@@ -21,13 +21,14 @@ from sojourn.core.sessions import TurnId
 from sojourn.ports.app import HasStore
 from sojourn.ports.runtime import CanComplete
 from sojourn.ports.service import Turn
-from sojourn.service import titles
 from sojourn.service.recovery import Recovery
+from sojourn.service.titles import improve_title
 from sojourn.service.turn import TurnEnd, TurnExecutor
 from sojourn.service.turn_record import TurnRecord, list_active_turns
 from sojourn.service.turn_start import BegunTurn, TurnStart, begin_turn, find_ahead, queue_turn
 from sojourn.service.turn_state import TurnState
 from sojourn.service.turn_writer import StartedTurn, TurnWriter, retry_while_away
+from sojourn.text.request_title import title_from_request
 
 _RETRY_SECONDS = 0.1  # while a session is busy
 _MAX_RETRIES = 60  # when this process is about to end
@@ -47,7 +48,7 @@ class TurnQueue:
     # accepting
     async def accept(self, record: TurnRecord, *, keep_runtime: bool, wait: bool) -> Turn:
         """Stores the request and starts or queues its turn. SessionBusy if it may not wait; NotDriving."""
-        title = "" if record.said.internal else titles.title_from_request(record.said.text)
+        title = "" if record.said.internal else title_from_request(record.said.text)
         opening = await self._store.redact(record.opening())
         start = TurnStart(record=record, opening=opening, title=title, keep_runtime=keep_runtime)
         try:
@@ -157,7 +158,7 @@ class TurnQueue:
             runtime = await self._executor.plugins.runtime(record.runtime)
             wanted = ending.status == "completed" and self._app.settings["agent.titles"]
             if title and wanted and isinstance(runtime, CanComplete):
-                await titles.improve_title(self._store, record.session, runtime, state.messages, instead_of=title)
+                await improve_title(self._store, record.session, runtime, state.messages, instead_of=title)
         except SojournError as error:
             logger.info("after turn %s: %s", record.id, error)
 

@@ -5,8 +5,8 @@ from telegram import Bot, Message
 
 from sojourn.core.sessions import Principal, Session, SessionId
 from sojourn.platforms.telegram.messages import to_inbound
-from sojourn.service.agent import find_root
 from sojourn.testing.app import make_settings
+from sojourn.workspace_folders import find_workspace
 
 CHAT = {"id": -100, "type": "supergroup", "title": "garden"}
 
@@ -24,6 +24,6 @@ async def test_channel_or_hidden_admin_on_telegram_is_not_heard(sender_chat):
 def test_no_two_guests_share_a_folder(home):
     settings = make_settings(home)
     names = ["guest:a.b", "guest:a_b", "guest:a@b", "guest:a+b", "guest:a-b", "guest:a_b~12"]
-    roots = [find_root(Session(id=SessionId("s"), principal=Principal(one)), "", settings) for one in names]
+    roots = [find_workspace(Session(id=SessionId("s"), principal=Principal(one)), "", settings) for one in names]
     assert len(set(roots)) == len(names)
     assert all(root.parent == home / "workspace" / "guests" for root in roots)

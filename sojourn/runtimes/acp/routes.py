@@ -15,6 +15,7 @@ from sojourn.ports.app import AppContext
 from sojourn.runtimes.acp import PLUGIN, AcpSettings
 from sojourn.runtimes.acp.agent import AcpAgent, split_command
 from sojourn.runtimes.acp.runtime import AcpRuntime
+from sojourn.workspace_folders import make_workspace
 
 Command = Annotated[
     str, Field(min_length=1, max_length=2000, description="`hermes acp`, `gemini --experimental-acp` …")
@@ -97,9 +98,7 @@ def _to_settings(app: AppContext, body: AgentBody | None) -> AcpSettings:
 
 async def _introduce(app: AppContext, settings: AcpSettings) -> Introduction:
     """Starts the agent, hears who it is and ends it."""
-    folder = app.settings.home / "workspace"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    started = await AcpAgent.start(settings, folder, dict(app.settings.for_children) or None)
+    started = await AcpAgent.start(settings, make_workspace(app.settings), dict(app.settings.for_children) or None)
     try:
         return Introduction(name=started.name, version=started.version)
     finally:
