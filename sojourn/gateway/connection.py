@@ -14,9 +14,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from typing import Literal
 
+from sojourn.asyncio_tasks import cancel_tasks
 from sojourn.core.errors import KeyRefused, LeaseLost, PlatformDown, SojournError, StoreUnavailable
 from sojourn.core.messages import Json
-from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.ports.gateway_store import AccountKey, CredentialLease, GatewayStore
 from sojourn.ports.platform import Inbound, PlatformAdapter
 

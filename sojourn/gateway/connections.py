@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import cast
 
+from sojourn.asyncio_tasks import cancel_tasks
 from sojourn.core.errors import NotFound, SojournError
-from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.ports.app import AppContext, HasSettings, PluginAccess
 from sojourn.ports.gateway_store import AccountKey

@@ -12,10 +12,10 @@ import asyncio
 import logging
 from contextlib import aclosing, suppress
 
+from sojourn.asyncio_tasks import cancel_tasks
 from sojourn.core.errors import Conflict, LeaseLost, NotFound, PlatformDown, SojournError, StoreUnavailable
 from sojourn.core.handoff import LOCAL_SURFACES, Handoff, HandoffId
 from sojourn.core.sessions import Session
-from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.bindings import encode_place
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.context import GatewayContext

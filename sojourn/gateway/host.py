@@ -13,9 +13,9 @@ from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 
+from sojourn.asyncio_tasks import cancel_tasks
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Json
-from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.connections import PlatformConnections
 from sojourn.gateway.context import GatewayContext

@@ -10,9 +10,9 @@ import logging
 import time
 from contextlib import suppress
 
+from sojourn.asyncio_tasks import cancel_tasks
 from sojourn.chat_commands import parse_command
 from sojourn.core.errors import Conflict, LeaseLost, NotFound, SojournError, StoreUnavailable
-from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.dispatch import ActiveConversation, MessageDispatcher

@@ -9,8 +9,8 @@ from collections.abc import Coroutine
 from contextlib import aclosing
 from typing import Any
 
+from sojourn.asyncio_tasks import cancel_tasks
 from sojourn.core.errors import SojournError, StoreUnavailable
-from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.context import GatewayContext
 from sojourn.ports.gateway_store import Topic
 

@@ -12,13 +12,13 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
+from sojourn.asyncio_tasks import cancel_tasks
 from sojourn.core.attachments import Attachment, attachments_of
 from sojourn.core.errors import PlatformFailed, SessionBusy
 from sojourn.core.events import Chunk, Done, Failed, Progress, Yielded
 from sojourn.core.messages import Json, Message, parts_of, text_of, tool_calls_of
 from sojourn.core.sessions import Recorded, Session, SessionId, TurnId
 from sojourn.gateway.approval_prompts import ApprovalPrompts
-from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.payloads import InboundPayload, ReplyTarget, decode_inbound
 from sojourn.gateway.question_view import QuestionView

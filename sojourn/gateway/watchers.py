@@ -7,10 +7,10 @@ import logging
 from contextlib import aclosing
 from dataclasses import replace
 
+from sojourn.asyncio_tasks import cancel_tasks
 from sojourn.core.errors import SojournError, StoreUnavailable
 from sojourn.core.messages import Message, is_internal, text_of
 from sojourn.core.sessions import Principal, SessionId
-from sojourn.gateway.asyncio_tasks import cancel_tasks
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.payloads import ReplyTarget
 from sojourn.ports.store import Record, RecordStore

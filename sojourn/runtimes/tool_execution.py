@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
+from sojourn.asyncio_tasks import cancel_tasks
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Progress
 from sojourn.core.messages import Json, Message, ToolCall, tool_result
@@ -45,18 +46,12 @@ async def run_tool_calls(
                 yield tool_result(call, result.text)
                 yield _to_ended_progress(call, result, seconds)
     except asyncio.CancelledError:
-        await _cancel_all(tasks)
+        await cancel_tasks(tasks)
         for call in (*tasks.values(), *waiting):
             yield tool_result(call, STOPPED)
         raise
     finally:
-        await _cancel_all(tasks)
-
-
-async def _cancel_all(tasks: Mapping[asyncio.Task[tuple[ToolResult, float]], ToolCall]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_tasks(tasks)
 
 
 async def _run_timed(call: ToolCall, tools: Mapping[str, Tool], workspace: Workspace) -> tuple[ToolResult, float]:

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
+from sojourn.asyncio_tasks import cancel_tasks_within
 from sojourn.core.errors import Interrupted, LeaseLost, NotDriving, RuntimeFailed, SojournError, StoreUnavailable
 from sojourn.core.events import Done, Failed, Progress, empty_mapping, encode_event
 from sojourn.core.messages import Json
@@ -78,7 +79,7 @@ class TurnExecutor:
             logger.info("turn %s of session %s is no longer ours: %s", record.id, record.session, error)
             return None
         finally:
-            await _cancel_all(work, *watchers)
+            await cancel_tasks_within(STOP_GRACE_SECONDS, [work, *watchers])
             await writer.release()
 
     async def _work(self, started: StartedTurn, controls: TurnControls, ending: TurnEnd) -> None:
@@ -114,7 +115,7 @@ class TurnExecutor:
             if work.done():
                 await work
                 return
-            await _cancel_all(work)
+            await cancel_tasks_within(STOP_GRACE_SECONDS, [work])
             for one in filter(asyncio.Task.done, watchers):
                 await one
             if not ending.done:
@@ -164,15 +165,3 @@ async def _closing(yielded: AsyncGenerator[RuntimeOutput, None]) -> AsyncIterato
         with suppress(TimeoutError):
             async with asyncio.timeout(STOP_GRACE_SECONDS):
                 await yielded.aclose()
-
-
-async def _cancel_all(*tasks: asyncio.Task[None]) -> None:
-    """Cancels tasks and waits for them; abandons those that do not end in time."""
-    for task in tasks:
-        task.cancel()
-    _, deaf = await asyncio.wait(tasks, timeout=STOP_GRACE_SECONDS)
-    for task in deaf:
-        logger.warning("%r does not stop", task)
-    for task in set(tasks) - deaf:
-        if not task.cancelled():
-            task.exception()  # marks it as retrieved: it was reported before

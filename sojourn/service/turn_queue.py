@@ -8,6 +8,7 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import Any
 
+from sojourn.asyncio_tasks import cancel_tasks
 from sojourn.core.errors import (
     BeingHandedOver,
     Conflict,
@@ -173,6 +174,4 @@ class TurnQueue:
             await asyncio.wait([*self.local_turns.values()], timeout=15)
         if self._afterwards:
             await asyncio.wait([*self._afterwards], timeout=2)
-        for task in [*self.local_turns.values(), *self._afterwards]:
-            task.cancel()
-        await asyncio.gather(*self.local_turns.values(), *self._afterwards, return_exceptions=True)
+        await cancel_tasks([*self.local_turns.values(), *self._afterwards])

@@ -1,0 +1,30 @@
+"""Clean-up of asyncio tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Iterable
+from typing import Any
+
+logger = logging.getLogger(__name__)
+
+
+async def cancel_tasks(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancels tasks and waits until they have ended; their errors are ignored."""
+    tasks = list(tasks)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def cancel_tasks_within(seconds: float, tasks: Collection[asyncio.Task[Any]]) -> None:
+    """Cancels tasks and waits for them; abandons those that do not end in time."""
+    for task in tasks:
+        task.cancel()
+    _, deaf = await asyncio.wait(tasks, timeout=seconds)
+    for task in deaf:
+        logger.warning("%r does not stop", task)
+    for task in set(tasks) - deaf:
+        if not task.cancelled():
+            task.exception()  # marks it as retrieved: it was reported before
