@@ -58,15 +58,18 @@ def user(text: str, *, by: str = "") -> Message:
     return Message(role="user", content=text, extra=json.dumps({"by": by}) if by else None)
 
 
+def extra_of(message: Message) -> dict[str, Json]:
+    """Decodes the further fields of a message; none if they cannot be read."""
+    try:
+        found = json.loads(message.extra or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def is_internal(message: Message) -> bool:
     """Whether Sojourn wrote a message of role `user` itself, for example the notice of a hand-off."""
-    if message.role != "user" or "internal" not in (message.extra or ""):
-        return False
-    try:
-        extra = json.loads(message.extra or "")
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(extra, dict) and extra.get("internal") is True
+    return message.role == "user" and extra_of(message).get("internal") is True
 
 
 def assistant(text: str | None, calls: Sequence[ToolCall] = (), **fields: Any) -> Message:

@@ -6,23 +6,22 @@ conversation, message and files → memory → skill shortlist → template → 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Progress
-from sojourn.core.messages import Json, Message
+from sojourn.core.messages import Json, Message, extra_of
 from sojourn.core.progress import PrepareDetail, ToolDetail
 from sojourn.core.provenance import Provenance
-from sojourn.core.sessions import OWNER, Principal, Session, SessionId, TurnId
+from sojourn.core.sessions import OWNER, Session
 from sojourn.cost_limits import CostBook
 from sojourn.plugin_cache import PluginCache
+from sojourn.core.settings import Settings
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import (
     CONTEXT_STAGES,
@@ -37,7 +36,8 @@ from sojourn.ports.store import Transaction
 from sojourn.ports.tool import Question, Reply
 from sojourn.service.turn_controls import TurnControls
 from sojourn.service.turn_record import TurnRecord
-from sojourn.service.turn_writer import STATE_KIND, StartedTurn, TurnWriter
+from sojourn.service.turn_start import BegunTurn
+from sojourn.service.turn_writer import STATE_KIND, TurnWriter
 from sojourn.text.host_names import find_hosts
 from sojourn.text.message_origins import add_messages
 from sojourn.text.template_examples import render_examples
@@ -59,10 +59,10 @@ class AgentService:
         self._app, self._plugins, self._costs = app, plugins, costs
 
     async def prepare(
-        self, started: StartedTurn, runtime: Runtime, controls: TurnControls
+        self, begun: BegunTurn, writer: TurnWriter, runtime: Runtime, controls: TurnControls
     ) -> tuple[TurnInput, ContextRequest]:
         """The input of the runtime, and the request that context sources saw."""
-        record, session, writer = started.record, started.session, started.writer
+        record, session = begun.record, begun.session
         past, earlier, state, may_spend = await self._app.store.snapshot(partial(self._read, record=record))
         tools = tuple(tool for tool in await self._plugins.tools() if tool.for_whom(session.principal))
         request = ContextRequest(
@@ -83,7 +83,7 @@ class AgentService:
         provenance = record.said.provenance or Provenance(foreign=session.principal != OWNER)
         provenance = add_messages(provenance, [*earlier, record.message], {one.name: one.origins for one in tools})
         provenance = provenance.add_origins(origin for block in blocks for origin in block.origins)
-        workspace = self._workspace(started, controls, provenance)
+        workspace = TurnWorkspace(begun, writer, controls, provenance, self._app.settings)
         turn = TurnInput(
             session=session,
             turn=record.id,
@@ -166,20 +166,6 @@ class AgentService:
                 logger.exception("context source %r could not learn from a turn", source)
 
     # the rest of the input
-    def _workspace(self, started: StartedTurn, controls: TurnControls, provenance: Provenance) -> TurnWorkspace:
-        record, session, settings = started.record, started.session, self._app.settings
-        return TurnWorkspace(
-            root=find_workspace(session, record.said.cwd, settings),
-            session=session.id,
-            turn=record.id,
-            principal=session.principal,
-            seconds=float(settings["tools.seconds"]),
-            most=int(settings["tools.most"]),
-            controls=controls,
-            writer=started.writer,
-            provenance=provenance,
-        )
-
     def _reader(self, session: Session) -> Callable[[Attachment], Awaitable[bytes]]:
         async def read(attachment: Attachment) -> bytes:
             return (await self._app.store.get_blob(session.id, attachment.hash))[0]
@@ -216,13 +202,8 @@ def fit_budget(given: ContextContribution, budget: int) -> ContextContribution:
 
 def summary_place(message: Message) -> int:
     """The sequence number of the first message a summary replaces; 0 for any other message, and for imported ones."""
-    if message.native_id is not None:
-        return 0
-    try:
-        place = json.loads(message.extra or "{}").get("summary_of")
-        return int(place[0])
-    except (ValueError, TypeError, AttributeError, IndexError):
-        return 0
+    place = extra_of(message).get("summary_of") if message.native_id is None else None
+    return place[0] if isinstance(place, list) and place and isinstance(place[0], int) else 0
 
 
 def _to_text_block(examples: Sequence[Message]) -> ContextBlock:
@@ -238,31 +219,28 @@ def _to_text_block(examples: Sequence[Message]) -> ContextBlock:
     )
 
 
-@dataclass(slots=True, kw_only=True)
 class TurnWorkspace:
     """ports.Workspace of one turn: where its tools work, for whom, and how they ask."""
 
-    root: Path
-    session: SessionId
-    turn: TurnId
-    principal: Principal
-    seconds: float
-    most: int
-    controls: TurnControls
-    writer: TurnWriter
-    provenance: Provenance
-    _full: bool = False
+    def __init__(
+        self, begun: BegunTurn, writer: TurnWriter, controls: TurnControls, provenance: Provenance, settings: Settings
+    ) -> None:
+        self.root = find_workspace(begun.session, begun.record.said.cwd, settings)
+        self.session, self.turn, self.principal = begun.session.id, begun.record.id, begun.session.principal
+        self.seconds, self.most = float(settings["tools.seconds"]), int(settings["tools.most"])
+        self.provenance, self._writer, self._controls = provenance, writer, controls
+        self._is_full = False
 
     async def ask(self, question: Question) -> Reply:
-        return await self.controls.ask(question)
+        return await self._controls.ask(question)
 
     def take_steering(self) -> tuple[str, ...]:
         """Takes what the person sent meanwhile; it may name hosts."""
-        texts = self.controls.steered()
+        texts = self._controls.steered()
         self.provenance = self.provenance.add_hosts(host for text in texts for host in find_hosts(text))
         return texts
 
     def tell(self, line: str) -> None:
         """Shows a line of tool output. Drops lines while the writer is behind: they are not part of the result."""
-        if not self._full or not self.writer.is_behind:
-            self._full = not self.writer.enqueue(Progress("tool", ToolDetail(line=line)))
+        if not self._is_full or not self._writer.is_behind:
+            self._is_full = not self._writer.enqueue(Progress("tool", ToolDetail(line=line)))

@@ -25,8 +25,9 @@ from sojourn.ports.store import Transaction
 from sojourn.service.agent import AgentService
 from sojourn.service.turn_controls import TurnControls
 from sojourn.service.turn_record import KIND, TurnRecord
+from sojourn.service.turn_start import BegunTurn
 from sojourn.service.turn_state import TurnState, to_failed_event
-from sojourn.service.turn_writer import GONE, RuntimeSink, StartedTurn
+from sojourn.service.turn_writer import GONE, RuntimeSink, TurnWriter
 
 STOP_GRACE_SECONDS = 5.0  # seconds a runtime has to tidy up when it is stopped
 
@@ -62,18 +63,20 @@ class TurnExecutor:
     ) -> None:
         self._app, self.plugins, self.agent, self._costs, self.closing = app, plugins, agent, costs, closing
 
-    async def run(self, started: StartedTurn) -> tuple[TurnEnd, TurnState] | None:
+    async def run(self, begun: BegunTurn) -> tuple[TurnEnd, TurnState] | None:
         """Runs to its end whether or not anyone watches. None if another process took the session over."""
-        began, ending, record, writer = time.monotonic(), TurnEnd(), started.record, started.writer
+        started, ending, record = time.monotonic(), TurnEnd(), begun.record
+        writer = TurnWriter(self._app.store, begun.lease, record.id, redact=bool(self._app.settings["redact"]))
+        writer.resume(begun.stored)
         timeout = float(self._app.settings["agent.approval_seconds"])
         approvals = SavedApprovals(self._app.store, record.session, record.principal)
         controls = TurnControls(writer, record.said, approvals, timeout_seconds=timeout)
-        work = asyncio.create_task(self._work(started, controls, ending))
+        work = asyncio.create_task(self._work(begun, writer, controls, ending))
         watchers = [asyncio.create_task(one) for one in (controls.listen(), writer.keep_lease(), self._closed())]
         try:
             await asyncio.wait({work, *watchers}, return_when=asyncio.FIRST_COMPLETED)
             await self._settle(record, work, watchers, ending)
-            await self._write_end(started, controls, ending, time.monotonic() - began)
+            await self._write_end(record, writer, controls, ending, time.monotonic() - started)
             return ending, writer.state
         except GONE as error:
             logger.info("turn %s of session %s is no longer ours: %s", record.id, record.session, error)
@@ -82,11 +85,11 @@ class TurnExecutor:
             await cancel_tasks_within(STOP_GRACE_SECONDS, [work, *watchers])
             await writer.release()
 
-    async def _work(self, started: StartedTurn, controls: TurnControls, ending: TurnEnd) -> None:
+    async def _work(self, begun: BegunTurn, writer: TurnWriter, controls: TurnControls, ending: TurnEnd) -> None:
         """Prepares the turn and stores what the runtime yields until it is done."""
-        record, writer = started.record, started.writer
+        record = begun.record
         runtime, store = await self.plugins.runtime(record.runtime), RuntimeSink(self._app.store, record, writer)
-        turn_input, ending.request = await self.agent.prepare(started, runtime, controls)
+        turn_input, ending.request = await self.agent.prepare(begun, writer, runtime, controls)
         await writer(Progress("running", RunningDetail(runtime=record.runtime, model=record.model)))
         async with _closing(runtime.run(turn_input)) as yielded:
             async for item in yielded:
@@ -133,10 +136,11 @@ class TurnExecutor:
             if not ending.done:
                 ending.fail(error if isinstance(error, SojournError) else _to_runtime_failed(record.runtime, error))
 
-    async def _write_end(self, started: StartedTurn, controls: TurnControls, ending: TurnEnd, seconds: float) -> None:
+    async def _write_end(
+        self, record: TurnRecord, writer: TurnWriter, controls: TurnControls, ending: TurnEnd, seconds: float
+    ) -> None:
         """Writes loose ends, the error and exactly one `done`. The same transaction removes the turn's record, books
         its cost and releases the lease."""
-        record, writer = started.record, started.writer
         if ending.status not in ("completed", "cancelled") and ending.failed is None:
             ending.fail(RuntimeFailed(f"{record.runtime} could not finish.", hint="Try again, or another runtime."))
         await writer.end_text()

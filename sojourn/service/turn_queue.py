@@ -28,7 +28,7 @@ from sojourn.service.turn import TurnEnd, TurnExecutor
 from sojourn.service.turn_record import TurnRecord, list_active_turns
 from sojourn.service.turn_start import BegunTurn, TurnStart, begin_turn, find_ahead, queue_turn
 from sojourn.service.turn_state import TurnState
-from sojourn.service.turn_writer import StartedTurn, TurnWriter, retry_while_away
+from sojourn.service.turn_writer import retry_while_away
 from sojourn.text.request_title import title_from_request
 
 _RETRY_SECONDS = 0.1  # while a session is busy
@@ -143,9 +143,7 @@ class TurnQueue:
             logger.error("turn %s of session %s could not be ended", record.id, record.session, exc_info=error)
 
     async def _run(self, begun: BegunTurn) -> None:
-        writer = TurnWriter(self._store, begun.lease, begun.record.id, redact=bool(self._app.settings["redact"]))
-        writer.resume(begun.stored)
-        if outcome := await self._executor.run(StartedTurn(begun.record, writer, begun.session)):
+        if outcome := await self._executor.run(begun):
             after = asyncio.create_task(self._after(begun.record, begun.title, *outcome))
             self._afterwards.add(after)
             after.add_done_callback(self._afterwards.discard)

@@ -19,7 +19,7 @@ from sojourn.core.errors import LeaseLost, NotDriving, NotFound, StoreUnavailabl
 from sojourn.core.events import Done, Metadata, Progress, Yielded
 from sojourn.core.messages import Json, Message
 from sojourn.core.progress import CompactionDetail
-from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
+from sojourn.core.sessions import Lease, Recorded, SessionId, TurnId
 from sojourn.ports.runtime import Compaction, Observation, RuntimeOutput, SaveState
 from sojourn.ports.store import PendingQuestion, Record, RecordStore, SessionStore, Transaction
 from sojourn.service.turn_record import LEASE_SECONDS, TurnRecord, list_active_turns
@@ -208,15 +208,6 @@ class TurnWriter:
             async with self.lock:
                 await self.store.renew(self.lease, 0)
                 self.is_free = True
-
-
-@dataclass(frozen=True, slots=True)
-class StartedTurn:
-    """A turn that holds the lease: its record, its writer, and the session as it was at the start."""
-
-    record: TurnRecord
-    writer: TurnWriter
-    session: Session
 
 
 class RuntimeSink:

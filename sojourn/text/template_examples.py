@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from sojourn.core.messages import Message, text_of, tool_calls_of
+from sojourn.core.messages import Message, extra_of, text_of, tool_calls_of
 
 _MARK = "ephemeral"
 _ID = re.compile(r"template_\d+(?:_\d+)?")
@@ -27,13 +27,8 @@ def is_example_id(call_id: str) -> bool:
 
 def is_example(message: Message) -> bool:
     """Whether either mark makes a message an example."""
-    if message.extra and _MARK in message.extra:
-        try:
-            found = json.loads(message.extra)
-        except (ValueError, RecursionError):
-            found = None
-        if isinstance(found, dict) and found.get(_MARK) == "template":
-            return True
+    if extra_of(message).get(_MARK) == "template":
+        return True
     ids = [call.id for call in tool_calls_of(message)] + ([message.tool_call_id] if message.tool_call_id else [])
     return bool(ids) and all(map(is_example_id, ids))
 
