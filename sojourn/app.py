@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from sojourn import config
 from sojourn.config_plugins import load_plugin_settings
 from sojourn.core.errors import BadConfig, NotFound, SojournError, SourceUnreadable, StoreUnavailable
-from sojourn.core.sessions import OWNER, Principal, SessionId
+from sojourn.core.sessions import SessionId
 from sojourn.core.settings import Secret, Settings
 from sojourn.importers.import_history import import_history
 from sojourn.importers.reader_process import confine_importer
@@ -195,15 +195,10 @@ class App:
             yield from source.profiles(path)
 
     async def import_history(
-        self,
-        found: FoundHistory,
-        *,
-        dry_run: bool = False,
-        principal: Principal = OWNER,
-        progress: Progress | None = None,
+        self, found: FoundHistory, *, dry_run: bool = False, progress: Progress | None = None
     ) -> ImportReport:
         source = confine_importer(self._sources[found.source])
-        return await import_history(self.store, source, found, dry_run=dry_run, principal=principal, progress=progress)
+        return await import_history(self.store, source, found, dry_run=dry_run, progress=progress)
 
     def open_hermes_history(self, home: Path) -> History:
         return OPEN_HERMES_HISTORY.load()(home)

@@ -63,18 +63,18 @@ class SavedApprovals:
 
 
 class ApprovalList:
-    """All lasting approvals, for the owner."""
+    """ports.ApprovalService: all lasting approvals, for the owner."""
 
     def __init__(self, store: RecordStore) -> None:
         self._store = store
 
-    async def list(self, by: Caller) -> Sequence[Approval]:
+    async def list_approvals(self, by: Caller) -> Sequence[Approval]:
         """The newest first. NotAllowed."""
         require_owner(by)
         found = [_to_approval(one) for one in await self._store.list_records(KIND)]
         return sorted(found, key=lambda one: -one.given_at)
 
-    async def revoke(self, id: str, by: Caller) -> Approval:
+    async def revoke_approval(self, id: str, by: Caller) -> Approval:
         """NotFound, NotAllowed."""
         require_owner(by)
         record = await self._store.get_record(KIND, id)

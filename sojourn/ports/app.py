@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
-from sojourn.core.sessions import OWNER, Principal, SessionId
+from sojourn.core.sessions import SessionId
 
 if TYPE_CHECKING:  # every command imports this module, and few need all of these
     from sojourn.core.errors import SojournError
@@ -115,12 +115,7 @@ class Histories(Protocol):
         """Finds histories in their usual places, or the one at `path`; `source` limits it to one program."""
 
     async def import_history(
-        self,
-        found: FoundHistory,
-        *,
-        dry_run: bool = False,
-        principal: Principal = OWNER,
-        progress: Progress | None = None,
+        self, found: FoundHistory, *, dry_run: bool = False, progress: Progress | None = None
     ) -> ImportReport:
         """Copies what is new in a history into the store; `dry_run` only reports what it would do."""
 

@@ -19,9 +19,9 @@ from sojourn.core.messages import Json, Message, extra_of
 from sojourn.core.progress import PrepareDetail, ToolDetail
 from sojourn.core.provenance import Provenance
 from sojourn.core.sessions import OWNER, Session
+from sojourn.core.settings import Settings
 from sojourn.cost_limits import CostBook
 from sojourn.plugin_cache import PluginCache
-from sojourn.core.settings import Settings
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import (
     CONTEXT_STAGES,

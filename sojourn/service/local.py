@@ -21,8 +21,8 @@ from sojourn.lasting_approvals import ApprovalList, require_owner
 from sojourn.library_service import LibraryService
 from sojourn.plugin_cache import PluginCache
 from sojourn.ports.app import AgentContext
-from sojourn.ports.service import Approval, Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
-from sojourn.ports.store import Listing, Log, PendingQuestion, Record, SearchHit, SearchQuery, Transaction
+from sojourn.ports.service import Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
+from sojourn.ports.store import Listing, Log, PendingQuestion, Record, SearchHit, SearchQuery, Store, Transaction
 from sojourn.ports.tool import Reply
 from sojourn.service.agent import AgentService, summary_place
 from sojourn.service.handoffs import HandoffRequests
@@ -44,15 +44,18 @@ _TAKE_OVER_SECONDS = 3.0  # for a running turn to answer
 logger = logging.getLogger(__name__)
 
 
-class LocalService(LibraryService):
+class LocalService(LibraryService, ApprovalList):
     """ports.Service over the store. Turns run here as tasks; the work of other processes shows in the store.
 
     Recovery runs before the first request, then regularly.
     """
 
+    _store: Store
+
     def __init__(self, app: AgentContext) -> None:
-        super().__init__(app)
-        self._app, self._store, self._closing, plugins = app, app.store, asyncio.Event(), PluginCache(app)
+        LibraryService.__init__(self, app)
+        ApprovalList.__init__(self, app.store)
+        self._app, self._closing, plugins = app, asyncio.Event(), PluginCache(app)
         self._recovery = Recovery(app.store, lambda turn: turn in self._queue.local_turns)
         self._recovered = asyncio.Event()
         self._sweeping: asyncio.Task[None] | None = None
@@ -214,15 +217,6 @@ class LocalService(LibraryService):
         if found is None:
             raise NotFound(f'No question "{question}" waits for an answer.', hint="It may have been answered already.")
         return found
-
-    async def list_approvals(self, by: Caller) -> Sequence[Approval]:
-        return await ApprovalList(self._store).list(by)
-
-    async def revoke_approval(self, id: str, by: Caller) -> Approval:
-        return await ApprovalList(self._store).revoke(id, by)
-
-    async def take_notices(self, by: Caller) -> Sequence[str]:
-        return await ApprovalList(self._store).take_notices(by)
 
     async def steer(self, session: SessionId, text: str, by: Caller) -> None:
         now = await self._require_running(session, by)

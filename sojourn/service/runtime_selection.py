@@ -11,7 +11,7 @@ from sojourn.core.errors import NotFound, RuntimeFailed, SojournError
 from sojourn.core.sessions import Session, SessionId
 from sojourn.plugin_cache import PluginCache
 from sojourn.ports.app import AgentContext
-from sojourn.ports.runtime import CanSteer, RuntimeStatus
+from sojourn.ports.runtime import CanSteer
 from sojourn.ports.service import RuntimeInfo, TurnRequest
 from sojourn.ports.store import Record, Transaction
 
@@ -41,47 +41,32 @@ class RuntimeSelector:
 
     async def describe_all(self) -> list[RuntimeInfo]:
         """Describes every runtime for a picker, checking all concurrently."""
-        names = self._app.runtime_names()
-        answers = await asyncio.gather(*map(self._check_ready, names))
-        default = self._pick(dict(zip(names, [ready for _, ready in answers], strict=True)))
-        return [
-            RuntimeInfo(
-                **asdict(ready),
-                name=name,
-                label=label,
-                default=name == default,
-                steers=ready.ok and await self.can_steer(name),
-            )
-            for name, (label, ready) in zip(names, answers, strict=True)
-        ]
+        found = await asyncio.gather(*map(self._describe, self._app.runtime_names()))
+        ready = [one.name for one in found if one.ok]
+        first = next((name for name in (*PREFERRED, *ready) if name in ready), "")
+        default = str(self._app.settings["agent.runtime"]) or first
+        return [replace(one, default=one.name == default) for one in found]
 
     async def can_steer(self, name: str) -> bool:
         """Whether this runtime takes text during a turn."""
         return isinstance(await self._plugins.runtime(name), CanSteer)
 
-    async def _check_ready(self, name: str) -> tuple[str, RuntimeStatus]:
-        label = name
+    async def _describe(self, name: str) -> RuntimeInfo:
+        """A runtime as it is now; one that cannot say whether it is ready is not."""
+        found = RuntimeInfo(name=name, label=name, ok=False)
         try:
             runtime = await self._plugins.runtime(name)
-            label = runtime.label
+            found = replace(found, label=runtime.label)
             async with asyncio.timeout(_READY_TIMEOUT_SECONDS):
-                return label, await runtime.ready()
+                status = await runtime.ready()
+            return replace(found, **asdict(status), steers=status.ok and isinstance(runtime, CanSteer))
         except TimeoutError:
-            return label, RuntimeStatus(ok=False, detail=f"gave no answer within {_READY_TIMEOUT_SECONDS:g} seconds")
+            return replace(found, detail=f"gave no answer within {_READY_TIMEOUT_SECONDS:g} seconds")
         except SojournError as error:
-            return label, RuntimeStatus(ok=False, detail=str(error), hint=error.hint)
+            return replace(found, detail=str(error), hint=error.hint)
         except Exception as error:  # a broken third-party runtime must not hide the others
             logger.exception("runtime %s cannot say whether it is ready", name)
-            return label, RuntimeStatus(
-                ok=False, detail=f"{type(error).__name__}: {error}", hint="Update or remove it."
-            )
-
-    def _pick(self, ready: dict[str, RuntimeStatus]) -> str:
-        selected = str(self._app.settings["agent.runtime"])
-        if selected:
-            return selected
-        order = [*(name for name in PREFERRED if name in ready), *(name for name in ready if name not in PREFERRED)]
-        return next((name for name in order if ready[name].ok), "")
+            return replace(found, detail=f"{type(error).__name__}: {error}", hint="Update or remove it.")
 
     async def default(self) -> str:
         """The runtime of a request that names none."""
@@ -93,7 +78,7 @@ class RuntimeSelector:
 
     async def _first_ready(self) -> str:
         for name in PREFERRED:
-            if name in self._app.runtime_names() and (await self._check_ready(name))[1].ok:
+            if name in self._app.runtime_names() and (await self._describe(name)).ok:
                 return name
         selected = next((info.name for info in await self.describe_all() if info.ok), "")
         if not selected:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sojourn.core.errors import BadInput, NotFound, SojournError
-from sojourn.core.sessions import OWNER, Principal, SessionId
+from sojourn.core.sessions import SessionId
 from sojourn.core.settings import Settings
 from sojourn.lazy import Lazy, load_dotted
 from sojourn.ports.app import AppContext, ImportReport, MoveReport
@@ -118,12 +118,7 @@ class FakeApp:
         return []
 
     async def import_history(
-        self,
-        found: FoundHistory,
-        *,
-        dry_run: bool = False,
-        principal: Principal = OWNER,
-        progress: Progress | None = None,
+        self, found: FoundHistory, *, dry_run: bool = False, progress: Progress | None = None
     ) -> ImportReport:
         raise BadInput("FakeApp imports no histories.", hint="Use `sojourn.app.build` for that.")
 

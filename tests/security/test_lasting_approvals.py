@@ -109,7 +109,7 @@ async def test_approvals_from_before_the_upgrade_still_held(home: Path) -> None:
         )
     store = SqliteStore(home / "state.db")
     known = ApprovalList(store)
-    assert list(await known.list(ME)) == []
+    assert list(await known.list_approvals(ME)) == []
     await store.close()
     first, second = sojourn(home, "approvals"), sojourn(home, "approvals")
     assert "2 lasting approvals from before" in first.stderr
@@ -128,7 +128,7 @@ async def test_approvals_from_before_the_upgrade_still_held_in_postgres(postgres
             )
     store = PostgresStore(postgres_url)
     known = ApprovalList(store)
-    assert list(await known.list(ME)) == []
+    assert list(await known.list_approvals(ME)) == []
     [notice] = await known.take_notices(ME)
     assert "2 lasting approvals from before" in notice
     assert list(await known.take_notices(ME)) == []

@@ -28,7 +28,8 @@ def approvals(context: click.Context) -> None:
 @with_app
 async def list_approvals(context: CommandContext, app: AppContext) -> None:
     """List what was allowed for a session or always, newest first."""
-    found, notices = await ApprovalList(app.store).list(_OWNER), await ApprovalList(app.store).take_notices(_OWNER)
+    known = ApprovalList(app.store)
+    found, notices = await known.list_approvals(_OWNER), await known.take_notices(_OWNER)
     for line in notices:
         click.echo(f"! {line}", err=True)
     if context.json:
@@ -49,8 +50,8 @@ async def revoke(context: CommandContext, app: AppContext, ids: tuple[str, ...],
         raise BadInput("Which approvals?", hint="Name their ids, which `sojourn approvals` lists, or use --all.")
     known = ApprovalList(app.store)
     revoked: list[Approval] = []
-    for id in ids or [one.id for one in await known.list(_OWNER)]:
-        revoked.append(await known.revoke(id, _OWNER))
+    for id in ids or [one.id for one in await known.list_approvals(_OWNER)]:
+        revoked.append(await known.revoke_approval(id, _OWNER))
     if context.json:
         return emit([encode_value(one) for one in revoked])
     for one in revoked:
