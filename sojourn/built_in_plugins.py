@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sojourn.importers.hermes import plugin as hermes
     from sojourn.importers.opencode import plugin as opencode
     from sojourn.importers.sojourn_export import plugin as sojourn_export
+    from sojourn.mcp_server.plugin import plugin as mcp_server
     from sojourn.platforms.api_server import plugin as api_server
     from sojourn.platforms.bluebubbles import plugin as bluebubbles
     from sojourn.platforms.dingtalk import plugin as dingtalk
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
         sojourn_export,
         tools,
         mcp,
+        mcp_server,
         memory,
         skills,
         tasks,
@@ -149,6 +151,11 @@ BUILT_INS = (
     BuiltIn(name="sojourn-export", plugin=Lazy("sojourn.importers.sojourn_export:plugin"), offers=("sources",)),
     BuiltIn(name="tools", plugin=Lazy("sojourn.tools.plugin:plugin"), offers=("tools",)),
     BuiltIn(name="mcp", plugin=Lazy("sojourn.tools.mcp.plugin:plugin"), offers=("tools",)),
+    BuiltIn(
+        name="mcp-server",
+        plugin=Lazy("sojourn.mcp_server.plugin:plugin"),
+        commands={"mcp": "Give other agents your sessions and your memory, over MCP."},
+    ),
     BuiltIn(
         name="memory",
         plugin=Lazy("sojourn.context.plugin:memory"),

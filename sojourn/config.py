@@ -24,7 +24,7 @@ from sojourn.settings_table import CHILD_VARIABLES, LOOK_SECONDS, NEED_RESTART, 
 logger = logging.getLogger(__name__)
 
 # Variables that move the homes of other agents, whose histories can be imported.
-_HOME_VARIABLES = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME")
+_HOME_VARIABLES = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
 
 
 def load(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> Settings:

@@ -13,6 +13,7 @@ from sojourn.http import (
     completions,
     event_routes,
     login,
+    mcp_route,
     openapi,
     problems,
     proof,
@@ -68,6 +69,7 @@ def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> Fas
     )
     for part in (status, shutdown, sessions, transcripts, trash, attachments, search, *talking):
         app.include_router(part.router)
+    app.router.routes.append(mcp_route.route)
     app.state.mounts.mount(app)
     app.openapi = openapi.build_openapi(app)  # type: ignore[method-assign]
     app.add_middleware(

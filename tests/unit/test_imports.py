@@ -17,6 +17,8 @@ EXTRAS = {
     "sojourn.context.embedding_server",
     "sojourn.context.word_vectors",
     "sojourn.http.server",
+    "sojourn.mcp_server.http_endpoint",
+    "sojourn.mcp_server.server",
     "sojourn.runtimes.native.model_client",
     "sojourn.runtimes.native.model_test",
     "sojourn.schedules.recurrence",

@@ -1,0 +1,1 @@
+"""MCP server: past sessions, memory and templates for the agents of other programs."""
