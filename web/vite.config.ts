@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
 import { cssOptions } from "./cssOptions.ts";
 import { precompress } from "./precompress.ts";
+import { serviceWorkerFile } from "./serviceWorkerFile.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -10,7 +11,7 @@ export default defineConfig({
   base: "/",
   resolve: { alias: { "@": here("src") } },
   css: cssOptions,
-  plugins: [precompress()],
+  plugins: [precompress(), serviceWorkerFile()],
   build: {
     outDir: here("../sojourn/dashboard/static"),
     emptyOutDir: true,

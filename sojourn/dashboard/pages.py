@@ -6,6 +6,7 @@ Nothing here is private. A page without a visitor's cookie can ask for nothing.
 from __future__ import annotations
 
 import mimetypes
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,7 @@ from sojourn.dashboard_plugins.folders import PAGE_PATHS
 from sojourn.ports.app import Shared
 
 STATIC = Path(__file__).with_name("static")
+SERVICE_WORKER = "/service-worker.js"  # at the root: it answers for what is below it
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -50,6 +52,11 @@ _ASSET_HEADERS = {
     "Access-Control-Allow-Origin": "*",  # the frame of diagrams has an origin without a name
 }
 _CHANGEABLE = {"Cache-Control": "no-cache"}
+_WORKER_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; connect-src 'self'",
+    "X-Content-Type-Options": "nosniff",
+}
+_HASHED_NAME = re.compile(r".+-[\w-]{8}\.\w+")
 _IMMUTABLE = {"Cache-Control": "public, max-age=31536000, immutable"}  # the name changes with the content
 
 
@@ -117,7 +124,12 @@ def page_router(built: BuiltPages, has_tab: Callable[[str], bool] = lambda _: Fa
         return read(request, diagram_frame.FILE_NAME, {**diagram_frame.HEADERS, **_CHANGEABLE})
 
     async def asset(request: Request) -> Response:
-        return read(request, f"assets/{request.path_params['name']}", {**_IMMUTABLE, **_ASSET_HEADERS})
+        name: str = request.path_params["name"]
+        kept = _IMMUTABLE if _HASHED_NAME.fullmatch(name) else _CHANGEABLE
+        return read(request, f"assets/{name}", {**kept, **_ASSET_HEADERS})
+
+    async def worker(request: Request) -> Response:
+        return read(request, SERVICE_WORKER.removeprefix("/"), {**_WORKER_HEADERS, **_CHANGEABLE})
 
     async def icon(request: Request) -> Response:
         return RedirectResponse("/assets/icon.svg")
@@ -125,6 +137,7 @@ def page_router(built: BuiltPages, has_tab: Callable[[str], bool] = lambda _: Fa
     for place in PAGE_PATHS:
         api.add_route(place, document, methods=["GET"], include_in_schema=False)
     api.routes.append(ConditionalRoute(request_response(document), has_tab, ("GET",)))
+    api.add_route(SERVICE_WORKER, worker, methods=["GET"], include_in_schema=False)
     api.add_route(diagram_frame.ADDRESS, diagrams, methods=["GET"], include_in_schema=False)
     api.add_route("/assets/{name}", asset, methods=["GET"], include_in_schema=False)
     api.add_route("/favicon.ico", icon, methods=["GET"], include_in_schema=False)

@@ -40,6 +40,7 @@ _OTHERS = (
     "/dashboard-plugins",
     "/favicon",
     "/diagram-frame",
+    "/service-worker.js",
 )
 TAKEN_TABS = frozenset((*PAGE_PATHS, *_OTHERS))  # addresses that a plugin's tab cannot have
 

@@ -58,7 +58,12 @@ class Site:
     def open_browser(self, *, signed_in: bool = True, **options: Any) -> Page:
         """A new browser context with one page. `options` are Playwright's."""
         context = self._browser.new_context(
-            **{"viewport": {"width": 1280, "height": 860}, "locale": "en-US", **options}
+            **{
+                "viewport": {"width": 1280, "height": 860},
+                "locale": "en-US",
+                "service_workers": "block",  # what goes through one is not seen here
+                **options,
+            }
         )
         context.set_default_timeout(60_000)  # for a busy machine
         self._contexts.append(context)

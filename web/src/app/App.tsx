@@ -12,6 +12,9 @@ import { Toasts } from "@/components/Toasts";
 import { useIsPhone } from "@/components/useIsPhone";
 import { setPageTitle, usePageTitle } from "@/components/usePageTitle";
 import { buildCommonTranslator, getLanguage, I18nContext, type Language } from "@/i18n";
+import { AttentionWatcher } from "@/notifications/AttentionWatcher";
+import { UnreachablePage } from "@/offline/UnreachablePage";
+import { useServerReach } from "@/offline/useServerReach";
 import { PluginsContext, usePluginList, usePlugins } from "@/plugins/pluginList";
 import { useLocation } from "@/router";
 import { ServerTextsContext } from "@/serverTexts/serverTexts";
@@ -45,6 +48,7 @@ export function App() {
     return () => window.removeEventListener(SIGNED_OUT_EVENT, handleSignedOut);
   }, []);
   useShortcuts(setOpen);
+  const isServerThere = useServerReach();
   const plugins = usePluginList();
   const serverTexts = useLoadedTexts(language);
   const openPalette = () => setOpen("palette");
@@ -53,7 +57,9 @@ export function App() {
     <I18nContext.Provider value={i18n}>
       <ServerTextsContext.Provider value={serverTexts}>
         <PluginsContext.Provider value={plugins}>
-          {isSignedOut ? (
+          {!isServerThere ? (
+            <UnreachablePage />
+          ) : isSignedOut ? (
             <Suspense>
               <SignIn />
             </Suspense>
@@ -73,6 +79,7 @@ export function App() {
               </main>
               <PageAnnouncer />
               <Toasts />
+              <AttentionWatcher />
             </div>
           )}
           <Suspense>

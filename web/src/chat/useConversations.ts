@@ -1,12 +1,10 @@
 import { useCallback, useEffect, useRef, useState } from "react";
+import { subscribeToChanges } from "@/api/changeFeed";
 import { getJson, isAbortError } from "@/api/http";
-import { streamFrames } from "@/api/sse";
 import type { Session } from "@/api/types";
-import { setWaiting } from "@/components/usePageTitle";
 
 const PAGE_SESSIONS = 60;
 const REFRESH_MS = 600; // changes within this time are read together
-const RECONNECT_MS = 3000;
 
 interface Conversations {
   sessions: Session[] | null;
@@ -38,7 +36,6 @@ export function useConversations(): Conversations {
     setSessions([...pinned.sessions, ...page.sessions]);
     setNext(page.next);
     setError(null);
-    setWaiting([...pinned.sessions, ...page.sessions].filter((session) => session.waiting).length);
   }, []);
 
   useEffect(() => {
@@ -49,16 +46,6 @@ export function useConversations(): Conversations {
     };
     load(signal).catch(report);
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const follow = async () => {
-      while (!signal.aborted) {
-        try {
-          for await (const _ of streamFrames("/api/changes", { signal })) timer ??= setTimeout(refresh, REFRESH_MS);
-        } catch (problem) {
-          if (isAbortError(problem)) return;
-        }
-        await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
-      }
-    };
     const refresh = () => {
       timer = undefined;
       if (!signal.aborted && !document.hidden) load(signal).catch(report);
@@ -67,9 +54,12 @@ export function useConversations(): Conversations {
       if (!document.hidden) refresh();
     };
     document.addEventListener("visibilitychange", handleVisible);
-    void follow();
+    const unsubscribe = subscribeToChanges(() => {
+      timer ??= setTimeout(refresh, REFRESH_MS);
+    });
     return () => {
       controller.abort();
+      unsubscribe();
       clearTimeout(timer);
       document.removeEventListener("visibilitychange", handleVisible);
     };

@@ -1,5 +1,6 @@
 import { LastingApprovals } from "@/approvals/LastingApprovals";
 import { useIsPhone } from "@/components/useIsPhone";
+import { NotificationSettings } from "@/notifications/NotificationSettings";
 import { PluginSwitches } from "@/plugins/PluginSwitches";
 import { followLink } from "@/router";
 import { HealthSection } from "@/settings/HealthSection";
@@ -49,7 +50,12 @@ export default function SettingsPage({ rest }: { rest: string }) {
         <div className={css.settingsBody}>
           {section === "models" && <ModelsSection />}
           {section === "tools" && <ToolsSection />}
-          {section === "general" && <SettingsTable />}
+          {section === "general" && (
+            <>
+              <NotificationSettings />
+              <SettingsTable />
+            </>
+          )}
           {section === "security" && (
             <>
               <LastingApprovals />
