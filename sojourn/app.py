@@ -197,7 +197,7 @@ class App:
     async def import_history(
         self, found: FoundHistory, *, dry_run: bool = False, progress: Progress | None = None
     ) -> ImportReport:
-        source = confine_importer(self._sources[found.source])
+        source = confine_importer(self._sources[found.source], is_redacted=bool(self.settings["redact"]))
         return await import_history(self.store, source, found, dry_run=dry_run, progress=progress)
 
     def open_hermes_history(self, home: Path) -> History:

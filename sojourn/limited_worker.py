@@ -7,6 +7,7 @@ single call; `LimitedWorker` keeps one for several. Functions and values are pic
 from __future__ import annotations
 
 import math
+import os
 import pickle
 import subprocess
 import sys
@@ -25,6 +26,7 @@ resource: Any = _resource
 INLINE_BYTES = 64_000  # a smaller input is parsed where it is: by patterns that take linear time
 _MAX_WORKERS = 4  # processes of `run_limited` at once
 _START_SECONDS = 10.0  # added to the first call
+_NICENESS = 5  # steps of `nice`
 T = TypeVar("T")
 _places = threading.BoundedSemaphore(_MAX_WORKERS)
 
@@ -98,6 +100,7 @@ def main() -> None:
     connection = Connection(int(sys.argv[1]))
     memory_bytes, sys.path[:] = connection.recv()
     _limit(memory_bytes)
+    _lower_priority()
     with suppress(EOFError, OSError):
         while True:
             seconds, function, args = connection.recv()
@@ -119,6 +122,12 @@ def _limit(memory_bytes: int) -> None:
         with suppress(OSError, ValueError):  # not every system has it
             resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _lower_priority() -> None:
+    """Whoever waits for an answer comes first."""
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
 
 
 def _limit_cpu(seconds: float) -> None:

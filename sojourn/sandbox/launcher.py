@@ -34,6 +34,7 @@ _LAST_CAPABILITY = 63  # the highest number a capability can have
 _PR_CAPBSET_DROP = 24  # an option number of prctl
 _CAPABILITY_VERSION = 0x20080522
 _REFUSED_EXIT_CODE = 126
+_NICENESS = 5  # whoever waits for an answer of the server comes first
 
 
 def main() -> NoReturn:
@@ -56,6 +57,7 @@ def become_program(plan: dict[str, Any], program: list[str]) -> NoReturn:
     """Restricts this process, then executes the program."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, WAITED_SIGNALS)
     set_limits(plan["limits"])
+    os.nice(_NICENESS)
     drop_capabilities()
     if not restrict_self(plan["read"], plan["write"], network=plan["network"]):
         _refuse("Landlock cannot be used")

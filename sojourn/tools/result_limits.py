@@ -15,19 +15,21 @@ from pathlib import Path
 
 from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId
+from sojourn.limited_worker import INLINE_BYTES, LimitExceeded, run_limited
 from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import ToolResult, Workspace
 from sojourn.text.ansi import strip_control
 from sojourn.text.redaction import INLINE_CHARS, redact
 
 MAX_KEPT_RESULTS = 40  # whole results kept per session
+_CLEAN_SECONDS, _CLEAN_MEMORY_BYTES = 60.0, 1_000_000_000
 _COLOURS = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 
 
 async def limit_result(result: ToolResult, at: Workspace, home: Path, facts: Mapping[str, Json]) -> ToolResult:
     """Returns the result, cleaned and truncated; `facts` are added to its own."""
     whole = result.text
-    text = _clean(whole) if len(whole) < INLINE_CHARS else await asyncio.to_thread(_clean, whole)
+    text = _clean(whole) if len(whole) < INLINE_CHARS else await asyncio.to_thread(_clean_long, whole)
     more: dict[str, Json] = {**(result.facts or {}), **facts}
     if len(text) > at.most:
         file = await asyncio.to_thread(_save_whole, text, outputs_folder(home, at.session))
@@ -39,6 +41,16 @@ async def limit_result(result: ToolResult, at: Workspace, home: Path, facts: Map
 def _clean(text: str) -> str:
     """Removes terminal sequences first: one in the middle would hide a secret from the redaction."""
     return redact(strip_control(_COLOURS.sub("", text) if "\x1b" in text else text))
+
+
+def _clean_long(text: str) -> str:
+    """The same, in a process of its own: a thread would hold up the others."""
+    if len(text) < INLINE_BYTES:
+        return _clean(text)
+    try:
+        return run_limited(_clean, text, seconds=_CLEAN_SECONDS, memory_bytes=_CLEAN_MEMORY_BYTES)
+    except LimitExceeded as error:
+        return f"[{len(text)} characters were left out, because they could not be searched for secrets: {error}.]"
 
 
 def truncate(text: str, max_chars: int, file: Path | None) -> str:

@@ -23,13 +23,13 @@ from sojourn.stores.sql.rows import (
     count_tool_calls,
     message_row,
     preview_of,
-    redact_message,
     title_terms,
     to_stored_text,
 )
 from sojourn.stores.sql.sessions import insert_session, is_forgotten, put_blob, tombstone_hash
 from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.text.escape import escape, unescape
+from sojourn.text.message_redaction import redact_message
 from sojourn.text.redaction import Redacted, Redactor
 
 OWN_EXPORT = "sojourn"  # the source of sessions that another Sojourn exported

@@ -18,8 +18,9 @@ from sojourn.core.messages import Json, Message, text_of, tool_calls_of
 from sojourn.core.sessions import DETAIL_FIELDS, Principal, Session, SessionId
 from sojourn.text.codec import field_names
 from sojourn.text.escape import escape, unescape
+from sojourn.text.message_redaction import TEXT_FIELDS
 from sojourn.text.query import Clause, matches_terms, matches_text
-from sojourn.text.redaction import INLINE_CHARS, Identifier, Redacted, Redactor
+from sojourn.text.redaction import INLINE_CHARS, Identifier, Redactor
 from sojourn.text.tokenizer import clip_indexed_text, extract_derived_terms, extract_terms, tool_term
 
 if TYPE_CHECKING:
@@ -29,11 +30,9 @@ T = TypeVar("T", bound="DataclassInstance")
 
 _FIELDS = tuple(field.name for field in fields(Message))
 _FLAGS = ("structured", "observed", "active", "compacted")
-# Fields that may hold a secret. A native id is compared character by character, so redaction must not change it.
-_TEXTS = frozenset(_FIELDS) - {"role", "native_id", "timestamp", "token_count", *_FLAGS}
 
 _values = attrgetter(*_FIELDS)
-_TEXT_POSITIONS = tuple(at for at, name in enumerate(_FIELDS) if name in _TEXTS)
+_TEXT_POSITIONS = tuple(at for at, name in enumerate(_FIELDS) if name in TEXT_FIELDS)
 _FLAG_POSITIONS = tuple(at for at, name in enumerate(_FIELDS) if name in _FLAGS)
 _NAME_POSITIONS = _FIELDS.index("role"), _FIELDS.index("native_id")
 _ESCAPED_POSITIONS = (*_TEXT_POSITIONS, *_NAME_POSITIONS)
@@ -127,15 +126,6 @@ def message_row(message: Message, redact: Redactor, *, now: float) -> tuple[Any,
             row[at] = escape(row[at])
     row[_TIME] = float(row[_TIME]) or now
     return tuple(row)
-
-
-def redact_message(message: Message, redact: Redactor) -> Message:
-    """Redacts a message before a transaction begins; inside it, nothing is left to do."""
-    values: dict[str, Any] = dict(zip(_FIELDS, _values(message), strict=True))
-    for name in _TEXTS:
-        if values[name]:
-            values[name] = Redacted(redact(values[name]))
-    return Message(**values)
 
 
 def message_from_row(row: Mapping[str, Any]) -> Message:

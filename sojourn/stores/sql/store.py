@@ -28,11 +28,11 @@ from sojourn.stores.sql.facets import count_facets
 from sojourn.stores.sql.handoff_guard import get_handoff
 from sojourn.stores.sql.ingest import ingest_batch, list_fingerprints, list_forgotten, redact_batch
 from sojourn.stores.sql.row_claims import ClaimFilter, ClaimTable, Item
-from sojourn.stores.sql.rows import redact_message
 from sojourn.stores.sql.session_changes import change_session, set_title
 from sojourn.stores.sql.tables import TABLES
 from sojourn.stores.sql.transaction import SqlTransaction
 from sojourn.stores.sql.wakeups import ALL_SESSIONS, Subscribers, Wakeup
+from sojourn.text.message_redaction import redact_message
 from sojourn.text.redaction import INLINE_CHARS, Redactor
 
 T = TypeVar("T")

@@ -279,3 +279,10 @@ def test_tools_of_strangers_are_guarded_too(kit):
 
     kit.registry = Registry((), lambda: [ThirdParty("stranger", "tests.integration.tools.stranger")])
     assert [isinstance(one.run, GuardedCall) for one in kit.tools()] == [True]
+
+
+async def test_long_result_that_cannot_be_searched_for_secrets_is_left_out(kit, room, monkeypatch):
+    monkeypatch.setattr("sojourn.tools.result_limits._CLEAN_MEMORY_BYTES", 1_000_000)  # too little for any process
+    told = await guard(kit, look).run(room, {"text": "ghp_" + "a1B2" * 30_000})
+    assert "a1B2" not in told.text
+    assert "120004 characters were left out" in told.text
