@@ -149,7 +149,7 @@ BUILT_INS = (
     BuiltIn(name="codex", plugin=Lazy("sojourn.importers.codex:plugin"), offers=("sources",)),
     BuiltIn(name="opencode", plugin=Lazy("sojourn.importers.opencode:plugin"), offers=("sources",)),
     BuiltIn(name="sojourn-export", plugin=Lazy("sojourn.importers.sojourn_export:plugin"), offers=("sources",)),
-    BuiltIn(name="tools", plugin=Lazy("sojourn.tools.plugin:plugin"), offers=("tools",)),
+    BuiltIn(name="tools", plugin=Lazy("sojourn.tools.plugin:plugin"), offers=("tools", "context")),
     BuiltIn(name="mcp", plugin=Lazy("sojourn.tools.mcp.plugin:plugin"), offers=("tools",)),
     BuiltIn(
         name="mcp-server",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
-from sojourn.core.errors import BadInput, NotAllowed
+from sojourn.core.errors import BadInput, NotAllowed, NotFound
 from sojourn.core.handoff import Handoff
 from sojourn.core.sessions import OWNER, Session, SessionId
 from sojourn.ports.service import Caller, Service
 
 CommandSurface = Literal["terminal", "chat", "browser"]
 _ANYWHERE: tuple[CommandSurface, ...] = ("terminal", "chat", "browser")
-_ALIASES = {"start": "help", "reset": "new", "clear": "new", "cancel": "stop", "permissions": "approvals"}
+_ALIASES = {"start": "help", "reset": "new", "clear": "new", "cancel": "stop"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,7 @@ class CommandCall:
     is_watching: bool = False  # the conversation shows the session and does not drive it
     is_private: bool = True  # nobody else reads the answer
     model: str = ""  # the model chosen for this conversation
+    permissions: str = "ask"  # the permission mode that its next session begins with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,32 @@ class CommandResult:
     retry: bool = False  # take the last request back and say it again
     copy: str = ""  # the text that goes to the clipboard
     leave: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandOutput:
+    """What the command of a plugin answers; `choices` are kept by the conversation."""
+
+    lines: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    choices: Mapping[str, str] = field(default_factory=dict)
+
+
+@runtime_checkable
+class RunsPluginCommands(Protocol):
+    """A service that runs the chat commands of plugins, where the agent works."""
+
+    async def run_plugin_command(self, name: str, arguments: str, session: SessionId, by: Caller) -> CommandOutput:
+        """NotFound if no plugin brings it, and for a session that is not the caller's."""
+
+
+async def run_plugin_command(
+    service: Service, name: str, arguments: str, session: SessionId, by: Caller
+) -> CommandOutput:
+    """Runs the command of a plugin, if the service can. NotFound."""
+    if not isinstance(service, RunsPluginCommands):
+        raise NotFound(f"/{name} does not work here.", hint="/help lists what works here.")
+    return await service.run_plugin_command(name, arguments, session, by)
 
 
 Handler = Callable[[CommandCall], Awaitable[CommandResult]]

@@ -24,6 +24,7 @@ from sojourn.chat_command_table import (
     list_commands,
     parse_command,
     run_command,
+    run_plugin_command,
 )
 from sojourn.chat_command_table import add_command as _command
 from sojourn.core.errors import BadInput, NotFound
@@ -31,6 +32,7 @@ from sojourn.core.handoff import LOCAL_SURFACES
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import OWNER, Session, clean_title
 from sojourn.lasting_approvals import describe_approval
+from sojourn.permission_modes import MODES, parse_mode
 from sojourn.ports.libraries import Skill
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Listing
@@ -236,6 +238,23 @@ async def _approvals(call: CommandCall) -> CommandResult:
             revoked = [await call.service.revoke_approval(id, call.by) for id in (found if ids == ["all"] else ids)]
             return _say(*(f"Revoked: {describe_approval(one)}" for one in revoked) if revoked else ["There was none."])
     raise BadInput("That is not how /approvals works.", hint="/approvals list, revoke ID, or revoke all.")
+
+
+@_command("Show or set what the agent may do unasked.", "[plan|ask|accept-edits]", owner_only=True)
+async def _permissions(call: CommandCall) -> CommandResult:
+    if call.arguments.partition(" ")[0] in ("list", "revoke"):
+        return await _approvals(call)
+    if call.session is None and call.surface == "terminal":
+        mode = parse_mode(call.arguments or call.permissions)
+        return _say(f"Your next message begins a session with {mode}: {MODES[mode]}.", choices={"permissions": mode})
+    return await _ask_plugin(call, "permissions")
+
+
+async def _ask_plugin(call: CommandCall, name: str) -> CommandResult:
+    """Runs the command of a plugin where the agent works."""
+    session = await _get_session(call)
+    found = await run_plugin_command(call.service, name, call.arguments, session.id, call.by)
+    return CommandResult(lines=found.lines, rows=found.rows, choices=found.choices)
 
 
 @_command("Show tokens and cost of this session.")

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
+from sojourn.chat_command_table import CommandOutput
 from sojourn.client.transport import RECONNECT_SECONDS, FindServer, HttpTransport
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, NotFound
@@ -108,6 +109,12 @@ class RemoteService:
 
     async def take_notices(self, by: Caller) -> Sequence[str]:
         return [str(one) for one in (await self._transport.ask("POST", "/api/notices", by))["notices"]]
+
+    async def run_plugin_command(self, name: str, arguments: str, session: SessionId, by: Caller) -> CommandOutput:
+        path, body = _session_path(session, "commands"), {"line": f"/{name} {arguments}".strip()}
+        found = await self._transport.ask("POST", path, by, json=body)
+        rows = tuple(tuple(row) for row in found["rows"])
+        return CommandOutput(lines=tuple(found["lines"]), rows=rows, choices=found["choices"])
 
     async def steer(self, session: SessionId, text: str, by: Caller) -> None:
         await self._transport.ask("POST", _session_path(session, "steer"), by, json={"text": text})

@@ -39,6 +39,7 @@ class Plugin:
     routes: each `router(app) -> APIRouter`, mounted at `/api/plugins/<name>`.
     page_routes: the same, mounted at the root, without a token. Pages hold nothing private.
     catch_all_routes: the same, mounted at `/api/plugins` after all other routes.
+    chat_commands: by name, each `run(app, session, arguments, by) -> CommandOutput`.
     commands: click commands. erasers: each `forget(app, session) -> list[str]`, the files it erased something from.
     settings: a dataclass that is filled from `[plugins.<name>]`; `app.configured(name)` returns it.
     manifest: the plugin's tab in the dashboard, with the keys of a `manifest.json`.
@@ -58,6 +59,7 @@ class Plugin:
     catch_all_routes: Sequence[Part] = ()
     manifest: Mapping[str, object] = field(default_factory=dict)
     commands: Sequence[Part] = ()
+    chat_commands: Mapping[str, Part] = field(default_factory=dict)
     erasers: Sequence[Part] = ()
     metrics: Sequence[MetricRule] = ()
     achievements: Sequence[Achievement] = ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -18,9 +18,10 @@ from sojourn.core.events import Progress
 from sojourn.core.messages import Json, Message, extra_of
 from sojourn.core.progress import PrepareDetail, ToolDetail
 from sojourn.core.provenance import Provenance
-from sojourn.core.sessions import OWNER, Session
+from sojourn.core.sessions import OWNER, SessionId
 from sojourn.core.settings import Settings
 from sojourn.cost_limits import CostBook
+from sojourn.permission_modes import require_enforced
 from sojourn.plugin_cache import PluginCache
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import (
@@ -63,6 +64,7 @@ class AgentService:
     ) -> tuple[TurnInput, ContextRequest]:
         """The input of the runtime, and the request that context sources saw."""
         record, session = begun.record, begun.session
+        await require_enforced(self._app.store, session.id, runtime)
         past, earlier, state, may_spend = await self._app.store.snapshot(partial(self._read, record=record))
         tools = tuple(tool for tool in await self._plugins.tools() if tool.for_whom(session.principal))
         request = ContextRequest(
@@ -98,7 +100,7 @@ class AgentService:
             workspace=workspace,
             model=record.model,
             state=state,
-            read_attachment=self._reader(session),
+            read_attachment=partial(self._read_attachment, session=session.id),
             ask=controls.ask,
             steered=workspace.take_steering,
             may_spend=may_spend,
@@ -165,12 +167,8 @@ class AgentService:
             except Exception:  # the edge of a turn: what comes after it cannot fail it
                 logger.exception("context source %r could not learn from a turn", source)
 
-    # the rest of the input
-    def _reader(self, session: Session) -> Callable[[Attachment], Awaitable[bytes]]:
-        async def read(attachment: Attachment) -> bytes:
-            return (await self._app.store.get_blob(session.id, attachment.hash))[0]
-
-        return read
+    async def _read_attachment(self, attachment: Attachment, session: SessionId) -> bytes:
+        return (await self._app.store.get_blob(session, attachment.hash))[0]
 
 
 def read_history(store: Transaction, record: TurnRecord) -> tuple[tuple[HistoryEntry, ...], list[Message]]:

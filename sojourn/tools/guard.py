@@ -2,6 +2,7 @@
 
     who      guests get harmless tools and those that `tools.guest_tools` names
     what     the arguments are validated against the tool's schema
+    mode     in plan mode nothing that writes or runs is used                 (permission_modes.py)
     consent  a tool that writes or runs asks first (`tools.approval`), a dangerous call asks every time
     time     `Workspace.seconds`; a tool that is cancelled ends the processes it started
     result   secrets are redacted, long results truncated and kept whole in a file       (result_limits.py)
@@ -20,6 +21,8 @@ from dataclasses import replace
 
 from sojourn.core.errors import BadInput, NotAllowed, SojournError
 from sojourn.core.messages import Json
+from sojourn.core.sessions import OWNER
+from sojourn.permission_modes import EDIT_TOOLS, PermissionMode, find_mode, require_allowed
 from sojourn.ports.app import HasStore, PluginContext
 from sojourn.ports.tool import Question, Scope, Tool, ToolResult, Workspace
 from sojourn.setting_formats import OTHERS, parse_policy, split_list
@@ -45,7 +48,7 @@ class ToolApprovals:
     def __init__(self, app: HasStore) -> None:
         self._app = app
 
-    async def allow(self, tool: Tool, question: Question | None, at: Workspace) -> bool:
+    async def allow(self, tool: Tool, question: Question | None, at: Workspace, mode: PermissionMode = "ask") -> bool:
         """Returns when the call may go on: True if it was asked about. NotAllowed says why it may not, in words for
         the model."""
         policy = parse_policy(self._app.settings["tools.approval"])  # a change is in force at once
@@ -54,7 +57,10 @@ class ToolApprovals:
             raise NotAllowed(
                 f"The person's settings do not allow {tool.name}.", hint="Do without it, or say what you would do."
             )
-        if question is None or (word == "always" and question.scope == "sandbox" and not question.dangerous):
+        is_accepted = mode == "accept-edits" and tool.name in EDIT_TOOLS - set(policy) and at.principal == OWNER
+        if question is None or (
+            (word == "always" or is_accepted) and question.scope == "sandbox" and not question.dangerous
+        ):
             return False
         choices = ("once", "deny") if question.dangerous else CHOICES[question.scope]
         reply = await at.ask(replace(question, id=f"q_{os.urandom(8).hex()}", tool=tool.name, choices=choices))
@@ -104,9 +110,11 @@ class GuardedCall:
         arguments, problems = validate_arguments(tool.parameters, raw)
         if problems:
             raise BadInput(" ".join(problems), hint=f"Call {tool.name} again with corrected arguments.")
+        mode = "ask" if tool.effect == "reads" else await find_mode(self._app.store, at.session)
+        require_allowed(mode, tool)
         begin_call()
         question = await asyncio.to_thread(self._question, at, arguments)  # it may read files and compare them
-        was_asked = await self._app.shared(ToolApprovals).allow(tool, question, at)
+        was_asked = await self._app.shared(ToolApprovals).allow(tool, question, at, mode)
         if was_asked and question is not None and not judged_call().is_kept:
             _require_same(question, await asyncio.to_thread(self._question, at, arguments))
         at.provenance = at.provenance.add_origins(tool.origins)

@@ -6,5 +6,7 @@ plugin = Plugin(
     name="tools",
     summary="Files, commands, the web, past sessions, memory, skills and sub-agents.",
     tools=("sojourn.tools.registry:build_tools",),
+    context=("sojourn.tools.permission_command:PlanNote",),
+    chat_commands={"permissions": "sojourn.tools.permission_command:run_permissions"},
     erasers=("sojourn.tools.result_limits:forget_outputs",),
 )

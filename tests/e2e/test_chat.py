@@ -205,5 +205,26 @@ def test_esc_stops_the_turn_and_gives_the_words_back(model):
     assert person.quits() == 0
 
 
+def test_shift_tab_goes_through_the_permission_modes_and_a_plan_is_kept(model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOJOURN_TOOLS_APPROVAL", "always")
+    person = Chatter()
+    person.sees("new session · /help", 60)
+    person.types("\x1b[Z")
+    person.sees("· accepts edits ·", 60)
+    person.types("\x1b[Z")
+    person.sees("· plan mode ·", 60)
+    model.play([Call("write_file", {"path": "a.txt", "content": "x"}), Say("I would write a.txt.")])
+    person.says("write it")
+    person.sees("I would write a.txt.", 60)
+    assert not (tmp_path / "a.txt").exists()
+    person.says("/permissions")
+    person.sees("plan: the agent reads and plans", 60)
+    assert person.quits() == 0
+    again = Chatter("--continue")
+    again.sees("· plan mode ·", 60)
+    assert again.quits() == 0
+
+
 def _answer_longer(body: str) -> Say:
     return Say("The second answer.") if "talk for longer still" in body else Say("word " * 2000, pause=0.05)

@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 from rich.console import RenderableType
 from rich.text import Text
 
+from sojourn.chat_command_table import run_plugin_command
 from sojourn.chat_commands import take_session
 from sojourn.cli.chat.event_lines import EventRenderer
 from sojourn.cli.chat.file_mentions import find_mentioned_files
@@ -18,7 +19,7 @@ from sojourn.cli.chat.file_upload import attach_file
 from sojourn.cli.chat.shell_command import ShellResult, run_shell_command
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, CannotSteer, NotFound, SojournError
-from sojourn.core.events import Progress
+from sojourn.core.events import Metadata, Progress
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.service import Caller, Service, Turn, TurnRequest
@@ -55,6 +56,7 @@ class ChatSession:
         self.session: Session | None = None
         self.renderer = EventRenderer()
         self.runtime = self.model = self.template = ""
+        self.permissions: str = "ask"
         self.attachments: list[Attachment] = []
         self.wants_to_leave = self.is_watching = False
         self.last_request: TurnRequest | None = None
@@ -65,6 +67,8 @@ class ChatSession:
         """Returns the session and creates it first if there is none."""
         if self.session is None:
             opened = await self.service.open(self.by, model=self.model or None, runtime=self.runtime, cwd=self.cwd)
+            if self.permissions != "ask":
+                await run_plugin_command(self.service, "permissions", self.permissions, opened.id, self.by)
             self._follow(opened)
         assert self.session is not None
         return self.session
@@ -89,6 +93,13 @@ class ChatSession:
             self.leave()
             self._follow(session, after=after)
         self.session, self.is_watching = session, watch_only
+        await self._read_permissions(session)
+
+    async def _read_permissions(self, session: Session) -> None:
+        """Another surface may have set the permission mode."""
+        with suppress(SojournError):  # a server of before has none
+            found = await run_plugin_command(self.service, "permissions", "", session.id, self.by)
+            self.permissions = found.choices["permissions"]
 
     async def _find_turn_start(self, session: Session) -> int:
         """The number before the running turn: before its metadata, which its request follows."""
@@ -118,6 +129,7 @@ class ChatSession:
         if self._watching is not None:
             self._watching.cancel()
         self.session, self._watching, self.renderer, self.is_watching = None, None, EventRenderer(), False
+        self.permissions = "ask"
 
     def _follow(self, session: Session, *, after: int | None = None) -> None:
         self.session = session
@@ -128,6 +140,8 @@ class ChatSession:
             async with aclosing(self.service.watch(session.id, after=after)) as log:
                 async for recorded in log:
                     recorded = await self._with_exact_text(recorded)
+                    if isinstance(recorded.item, Metadata):
+                        await self._read_permissions(session)
                     for line in self.renderer.render(recorded):
                         self.output.write(line)
                     self.output.refresh()

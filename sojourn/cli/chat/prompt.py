@@ -13,7 +13,7 @@ from typing import Any
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app_or_none
-from prompt_toolkit.filters import Condition
+from prompt_toolkit.filters import Condition, has_completions
 from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, merge_formatted_text
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -28,6 +28,7 @@ from sojourn.cli.chat.slash_commands import run_slash_command
 from sojourn.cli.context import CommandContext
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, is_internal, text_of
+from sojourn.permission_modes import MODES, parse_mode
 from sojourn.ports.service import Caller, Service, TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Covers
@@ -35,6 +36,7 @@ from sojourn.text.formatting import format_duration, one_line
 
 _ANSWER_KEYS = {"y": "once", "o": "once", "n": "deny", "d": "deny", "escape": "deny"}  # one key grants nothing lasting
 _LASTING = {"session": "session (this tool, until it ends)", "always": "always (exactly this)"}  # typed as words
+_MODES = {"plan": "plan mode", "accept-edits": "accepts edits"}  # in the status line
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _RESERVED_LINES = 6  # of the screen that the unfinished part of an answer leaves free
 
@@ -186,17 +188,19 @@ class ChatPrompt:
 
     def _render_toolbar(self) -> AnyFormattedText:
         chat, status = self.chat, self.chat.renderer.status
+        mode = _MODES.get(chat.permissions, "")
         if status is not None:
             spin = _SPINNER[int(time.monotonic() * 8) % len(_SPINNER)]
             elapsed = format_duration(time.monotonic() - status.started_at)
-            return [("", f" {spin} {status.text} · {elapsed} · Ctrl-C stops, Esc takes your words back")]
+            facts = [f"{spin} {status.text}", elapsed, mode, "Ctrl-C stops, Esc takes your words back"]
+            return [("", " " + " · ".join(fact for fact in facts if fact))]
         used = chat.renderer.usage
         tokens = int(used.get("input_tokens", 0) + used.get("output_tokens", 0))
         cost = f"${used['cost_usd']:.4f}" if "cost_usd" in used else ""
         title = one_line(chat.session.title or chat.session.id, 40) if chat.session else "new session"
         left = chat.renderer.context_left
         room = "" if left is None else f"{left:.0%} of the context left"
-        facts = [title, chat.runtime, chat.model, f"{tokens:,} tokens" if tokens else "", room, cost, "/help"]
+        facts = [title, mode, chat.runtime, chat.model, f"{tokens:,} tokens" if tokens else "", room, cost, "/help"]
         return [("", " " + " · ".join(fact for fact in facts if fact))]
 
     def _build_key_bindings(self) -> KeyBindings:
@@ -227,6 +231,12 @@ class ChatPrompt:
             self._start_task(self.chat.stop)
             if words and not event.current_buffer.text:
                 event.current_buffer.insert_text(words)
+
+        @keys.add("s-tab", filter=~has_completions)
+        def _(event: KeyPressEvent) -> None:
+            modes = list(MODES)
+            after = modes[(modes.index(parse_mode(self.chat.permissions)) + 1) % len(modes)]
+            self._start_task(lambda: run_slash_command(self.chat, "permissions", after))
 
         @keys.add("c-x", "c-e")
         def _(event: KeyPressEvent) -> None:

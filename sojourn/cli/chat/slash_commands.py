@@ -18,6 +18,7 @@ from sojourn.text.handoff_text import step_text, summary_text
 
 _KEYS = (
     ("Alt-Enter", "Starts a new line. Enter sends, Ctrl-C stops the turn, Esc takes your words back, Ctrl-D leaves."),
+    ("Shift-Tab", "Goes to the next permission mode: plan, ask, accept-edits."),
     ("Ctrl-X Ctrl-E", "Opens your message in the editor that $EDITOR names."),
     ("@file", "Sends a file along. !command runs a command of yours; its output goes along with your next message."),
 )
@@ -49,6 +50,7 @@ def _to_command_call(chat: ChatSession, arguments: str) -> CommandCall:
         session=chat.session.id if chat.session else None,
         is_watching=chat.is_watching,
         model=chat.model,
+        permissions=chat.permissions,
     )
 
 

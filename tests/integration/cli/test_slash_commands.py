@@ -179,4 +179,4 @@ async def test_a_message_is_said_again_and_an_answer_is_copied(home, tmp_path):
         assert talk.output.copied == "hello"
         await run(talk, "/clear")
         assert talk.session is None
-        assert "Nothing is allowed" in await run(talk, "/permissions")
+        assert "Nothing is allowed" in await run(talk, "/permissions list")
