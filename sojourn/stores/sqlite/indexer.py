@@ -57,8 +57,8 @@ class Indexer:
                 return
             try:
                 self.catch_up(None)
-            except SojournError:
-                continue  # disk full or locked: retried later; until then searches read the waiting rows
+            except (SojournError, OSError):
+                continue  # disk full, locked, no file handle: retried later; searches read the waiting rows until then
 
     def catch_up(
         self, progress: Callable[[int, int], None] | None, *, max_rows: int | None = None, complete: bool = True
