@@ -211,7 +211,9 @@ BUILT_INS = (
         offers=("platforms",),
         extra="bluebubbles",
     ),
-    BuiltIn(name="wecom_app", plugin=Lazy("sojourn.platforms.wecom_app:plugin"), offers=("platforms",), extra="wecom"),
+    BuiltIn(
+        name="wecom_app", plugin=Lazy("sojourn.platforms.wecom_app:plugin"), offers=("platforms",), extra="wecom-app"
+    ),
     BuiltIn(name="signal", plugin=Lazy("sojourn.platforms.signal:plugin"), offers=("platforms",), extra="signal"),
     BuiltIn(name="whatsapp_bridge", plugin=Lazy("sojourn.platforms.whatsapp_bridge:plugin"), offers=("platforms",)),
     BuiltIn(name="dingtalk", plugin=Lazy("sojourn.platforms.dingtalk:plugin"), offers=("platforms",), extra="dingtalk"),

@@ -29,6 +29,11 @@ def list_missing_packages(plugin: str) -> list[str]:
     return [one for one in wanted if not _is_installed(one)]
 
 
+def list_encryption_packages(plugin: str) -> list[str]:
+    """What a network needs besides for chats that are encrypted end to end; empty if it has none, or has it all."""
+    return list_missing_packages(f"{plugin}-e2e")
+
+
 def list_requirements(extra: str, declared: list[str]) -> list[str]:
     """The requirements of an extra; one that names another extra of ours is replaced by what that one needs."""
     found, extra = list[str](), extra.replace("_", "-")  # as metadata writes it
@@ -45,12 +50,14 @@ def list_requirements(extra: str, declared: list[str]) -> list[str]:
 
 
 def _is_installed(requirement: str) -> bool:
-    name = re.match(r"[A-Za-z0-9._-]+", requirement)
+    """Whether a package is there, and what its extras need: `matrix-nio[e2e]`."""
+    name = re.match(r"([A-Za-z0-9._-]+)(?:\[([\w,-]+)\])?", requirement)
     try:
-        distribution(name[0] if name else requirement)
+        found = distribution(name[1] if name else requirement)
     except PackageNotFoundError:
         return False
-    return True
+    extras = name[2].split(",") if name and name[2] else []
+    return all(_is_installed(one) for extra in extras for one in list_requirements(extra, found.requires or []))
 
 
 def build_install_command(packages: list[str]) -> list[str]:

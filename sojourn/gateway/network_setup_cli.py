@@ -17,7 +17,7 @@ import click
 from sojourn.core.errors import BadInput, MissingPackage
 from sojourn.gateway.connections import build_adapter
 from sojourn.gateway.host import Gateway
-from sojourn.gateway.network_packages import build_install_command, install_packages
+from sojourn.gateway.network_packages import build_install_command, install_packages, list_encryption_packages
 from sojourn.gateway.network_setup import (
     Network,
     NetworkField,
@@ -80,6 +80,7 @@ def add(cli: CliContext, network: str, given: tuple[str, ...], no_pairing: bool,
     found = find_network(cli.app, network)
     values = dict(_split_value(one) for one in given)
     _offer_packages(cli, found)
+    _offer_encryption(cli, found)
     missing = [one for one in found.fields if one.is_required and one.name not in values]
     if missing and found.can_sign_in and cli.is_interactive:
         values |= cli.run(lambda app: walk_steps(open_steps(app, found, values), _show_step))
@@ -119,6 +120,25 @@ def _offer_packages(cli: CliContext, network: Network) -> None:
     cli.confirm("Install them with this command?", yes=False)
     cli.run(lambda _: install_packages(packages))
     click.echo("✓ They are installed.")
+
+
+def _offer_encryption(cli: CliContext, network: Network) -> None:
+    """Installs what encrypted chats need, if the person says yes; without it, they are not read."""
+    packages = list_encryption_packages(network.plugin)
+    if not packages:
+        return
+    extra = f'pip install "sojourn[{network.plugin}-e2e]"'
+    needed = f"Encrypted chats of {network.name} need packages that are not installed: {', '.join(packages)}."
+    click.echo(needed, err=True)
+    if not cli.is_interactive:
+        click.echo(f"  They are not read without: {extra}", err=True)
+        return
+    click.echo(f"  {shlex.join(build_install_command(packages))}")
+    if click.confirm("Install them with this command?", default=False, prompt_suffix=" "):
+        cli.run(lambda _: install_packages(packages))
+        click.echo("✓ They are installed.")
+    else:
+        click.echo(f"  Encrypted chats are not read. Later: {extra}")
 
 
 def _split_value(given: str) -> tuple[str, str]:

@@ -1,12 +1,18 @@
 """What a network needs, from the metadata of our own package."""
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from sojourn.core.errors import MissingPackage
 from sojourn.gateway import network_packages
-from sojourn.gateway.network_packages import build_install_command, install_packages, list_requirements
+from sojourn.gateway.network_packages import (
+    build_install_command,
+    install_packages,
+    list_encryption_packages,
+    list_requirements,
+)
 
 DECLARED = [
     "click>=8.5",
@@ -30,6 +36,28 @@ DECLARED = [
 )
 def test_an_extra_names_its_requirements(extra, wanted):
     assert list_requirements(extra, DECLARED) == wanted
+
+
+@pytest.mark.parametrize(
+    ("installed", "missing"),
+    [
+        ({}, ["nio>=0.26", "nio[e2e]>=0.26"]),
+        ({"nio": ['vodozemac>=1; extra == "e2e"', "aiohttp>=3"]}, ["nio[e2e]>=0.26"]),
+        ({"nio": ['vodozemac>=1; extra == "e2e"'], "vodozemac": []}, []),
+    ],
+)
+def test_an_extra_of_a_package_counts_when_what_it_needs_is_there(monkeypatch, installed, missing):
+    """With `matrix` alone, encrypted rooms are not read, and what they need is offered."""
+
+    def find(name):
+        if name not in installed:
+            raise network_packages.PackageNotFoundError(name)
+        return SimpleNamespace(requires=installed[name])
+
+    monkeypatch.setattr(network_packages, "requires", lambda _: DECLARED)
+    monkeypatch.setattr(network_packages, "distribution", find)
+    assert list_encryption_packages("matrix") == missing
+    assert list_encryption_packages("irc") == []
 
 
 def test_uv_is_preferred_and_installs_where_we_run(monkeypatch):
