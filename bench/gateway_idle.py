@@ -12,8 +12,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -26,59 +26,16 @@ from sojourn.app import App
 from sojourn.core.settings import Secret
 from sojourn.gateway.network_setup import list_networks
 from tests.servers import adapter_context
-from tests.servers.bluebubbles import bluebubbles_rig
-from tests.servers.dingtalk import dingtalk_rig
-from tests.servers.discord import discord_rig
 from tests.servers.encrypted_synapse import EncryptedHarness
-from tests.servers.feishu import feishu_rig
-from tests.servers.homeassistant import HouseHarness
 from tests.servers.mail import MailHarness, dovecot
-from tests.servers.mattermost import MattermostHarness
-from tests.servers.msgraph_webhook import msgraph_rig
 from tests.servers.ngircd import IrcHarness, ngircd
-from tests.servers.ntfy import NtfyHarness
 from tests.servers.prosody import XmppHarness, prosody
-from tests.servers.qqbot import qqbot_rig
-from tests.servers.signal_daemon import signal_harness
-from tests.servers.slack import slack_rig
-from tests.servers.sms import sms_rig
+from tests.servers.rigs import RIGS
 from tests.servers.synapse import World, synapse
-from tests.servers.teams import teams_rig
-from tests.servers.telegram import telegram_rig
-from tests.servers.webhook import HookHarness
-from tests.servers.wecom import wecom_rig
-from tests.servers.weixin import weixin_rig
-from tests.servers.whatsapp import whatsapp_rig
-from tests.servers.whatsapp_bridge import BridgeHarness
-from tests.servers.yuanbao import yuanbao_rig
 
 SETTLE_SECONDS, IDLE_SECONDS, START_SECONDS = 10.0, 30.0, 60.0
 WITH_SDK = ("telegram", "discord", "slack", "matrix", "email", "xmpp")  # their vendors' or a general client library
 WITHOUT_RIG = ("local", "api_server")  # which are inside Sojourn
-
-Rig = Callable[[], AbstractAsyncContextManager[Any]]
-RIGS: dict[str, Rig] = {
-    "homeassistant": HouseHarness,
-    "mattermost": MattermostHarness,
-    "ntfy": NtfyHarness,
-    "signal": signal_harness,
-    "webhook": HookHarness,
-    "dingtalk": dingtalk_rig,
-    "feishu": feishu_rig,
-    "qqbot": qqbot_rig,
-    "wecom": wecom_rig,
-    "weixin": weixin_rig,
-    "yuanbao": yuanbao_rig,
-    "whatsapp": whatsapp_rig,
-    "whatsapp_bridge": BridgeHarness,
-    "sms": sms_rig,
-    "bluebubbles": bluebubbles_rig,
-    "teams": teams_rig,
-    "msgraph_webhook": msgraph_rig,
-    "telegram": telegram_rig,
-    "discord": discord_rig,
-    "slack": slack_rig,
-}
 
 
 @asynccontextmanager

@@ -16,6 +16,7 @@ from sojourn.ports.platform import Button, File, PlatformAdapter
 from sojourn.testing.fake_platform import ANN, BEN, KEY, ButtonPlatform, FakeNetwork, FakePlatform, PlainPlatform
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_harness import PostedMessage
+from tests.integration.gateway.network_steps import hand_over_and_go_on
 
 
 class FakeHarness:
@@ -148,6 +149,13 @@ class TestApiServer(PlatformContract):
         app = App(config.load())
         yield LocalHarness(app, ApiServer, Chats)
         await app.close()
+
+
+@pytest.mark.parametrize(("kind", "rooms"), [(Local, Rooms), (ApiServer, Chats)])
+async def test_a_session_goes_on_where_it_was_handed_over_to(kind, rooms, home, store):
+    app = App(config.load())
+    await hand_over_and_go_on(LocalHarness(app, kind, rooms), home, store)
+    await app.close()
 
 
 async def test_the_chats_of_programs_are_not_the_rooms_of_people():

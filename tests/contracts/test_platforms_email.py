@@ -8,6 +8,7 @@ from sojourn.core.errors import BadConfig, BadInput
 from sojourn.platforms.email.adapter import Email
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
+from tests.integration.gateway.network_steps import hand_over_and_go_on
 from tests.servers.mail import Mailboxes, MailHarness, dovecot
 
 
@@ -30,6 +31,10 @@ def adapter(harness: MailHarness) -> Email:
 
 class TestEmail(PlatformContract):
     pass
+
+
+async def test_a_session_goes_on_where_it_was_handed_over_to(harness: MailHarness, home, store):
+    await hand_over_and_go_on(harness, home, store)
 
 
 async def test_a_reply_is_found_under_its_subject_and_continues_the_chat(harness: MailHarness, adapter: Email):

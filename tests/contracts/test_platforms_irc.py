@@ -8,6 +8,7 @@ from sojourn.core.errors import BadInput, PlatformDown, SendRefused
 from sojourn.platforms.irc.adapter import Irc
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
+from tests.integration.gateway.network_steps import hand_over_and_go_on
 from tests.servers.ngircd import IrcHarness, Person, ngircd
 
 
@@ -32,6 +33,10 @@ async def adapter(harness: IrcHarness) -> AsyncIterator[Irc]:
 
 class TestIrc(PlatformContract):
     pass
+
+
+async def test_a_session_goes_on_where_it_was_handed_over_to(harness: IrcHarness, home, store):
+    await hand_over_and_go_on(harness, home, store)
 
 
 async def test_each_line_of_a_message_is_one_of_theirs(harness: IrcHarness, adapter: Irc):

@@ -12,6 +12,7 @@ from sojourn.core.places import Place
 from sojourn.platforms.matrix.adapter import Matrix
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
+from tests.integration.gateway.network_steps import hand_over_and_go_on
 from tests.servers.synapse import ENCRYPTION, MatrixHarness, World, synapse
 
 
@@ -36,6 +37,10 @@ async def adapter(harness: MatrixHarness) -> AsyncIterator[Matrix]:
 
 class TestMatrix(PlatformContract):
     pass
+
+
+async def test_a_session_goes_on_where_it_was_handed_over_to(harness: MatrixHarness, home, store):
+    await hand_over_and_go_on(harness, home, store)
 
 
 def at(room: str) -> Place:

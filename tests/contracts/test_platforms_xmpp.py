@@ -12,6 +12,7 @@ from sojourn.core.places import Place
 from sojourn.platforms.xmpp.adapter import Xmpp
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
+from tests.integration.gateway.network_steps import hand_over_and_go_on
 from tests.servers.prosody import PASSWORD, Ports, XmppHarness, prosody
 
 ROOM_USER = "http://jabber.org/protocol/muc#user"
@@ -70,6 +71,10 @@ def adapter(harness: XmppHarness) -> Xmpp:
 
 class TestXmpp(PlatformContract):
     pass
+
+
+async def test_a_session_goes_on_where_it_was_handed_over_to(harness: XmppHarness, home, store):
+    await hand_over_and_go_on(harness, home, store)
 
 
 class TestXmppRoom(PlatformContract):
