@@ -265,8 +265,14 @@ async def _usage(call: CommandCall) -> CommandResult:
     return _say(f"In this session: {session.input_tokens:,} tokens in, {session.output_tokens:,} out, {shown}.")
 
 
-@_command("Undo the last request and what followed.", is_quick=False)
+@_command("Undo the last request and what followed; `files`: what the last turn changed.", "[files]", is_quick=False)
 async def _undo(call: CommandCall) -> CommandResult:
+    if call.arguments == "files":
+        if call.session is not None and await call.service.running(call.session):
+            raise BadInput("A turn is running.", hint="Wait for it or stop it with /stop, then undo its files.")
+        return await _ask_plugin(call, "undo")
+    if call.arguments:
+        raise BadInput(f"/undo does not know {call.arguments}.", hint="/undo, or /undo files.")
     session = await _get_session(call)
     hidden = await call.service.undo(session.id, call.by)
     return _say(f"Undid {pluralize(hidden, 'message')}." if hidden else "There is nothing to undo.")

@@ -127,6 +127,8 @@ tools.file_mb | number | 2048 | 1..1048576
     Size of the largest file that a command may write.
 tools.most | number | 30000 | 500..1000000
     How many characters of a tool's result the model is given.
+tools.checkpoint_mb | number | 200 | 0..1048576
+    How much of what changed files held before is kept for `/undo files`, in MB; 0 keeps none.
 tools.environment | text
     Variables that commands see besides PATH, HOME and the like, separated by commas.
 tools.private_hosts | text

@@ -15,6 +15,7 @@ from sojourn.ports.app import AgentContext, HasSettings, HasStore
 from sojourn.ports.service import Caller, Service, Turn, TurnRequest
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.tool_schema import tool
+from sojourn.tools.file_checkpoints import FileCheckpoints
 from sojourn.tools.guard import ask_nothing
 
 SURFACE = "delegate"  # sessions that begin here are sub-agents; they have no sub-agents of their own
@@ -52,6 +53,7 @@ def delegate_task_tool(app: AgentContext) -> Tool:
         by = Caller(surface=SURFACE, principal=at.principal, holder=f"sub-agent of {at.session}")
         runtime, model = await _runtime_and_model(app, at)
         child = await app.service.open(by, model=model or None, runtime=runtime, cwd=str(at.root), parent=at.session)
+        app.shared(FileCheckpoints).add_subagent(child.id, at)
         if title:
             at.tell(f"sub-agent: {title[:100]}")
         request = TurnRequest(text=TASK + task, cwd=str(at.root), provenance=at.provenance)

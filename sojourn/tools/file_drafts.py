@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sojourn.core.errors import BadInput, Conflict
 from sojourn.ports.app import HasSettings
@@ -64,11 +64,14 @@ def describe_draft(draft: FileDraft) -> str:
     return text or f"{name}: no change."
 
 
-def apply_drafts(judged: Sequence[FileDraft], now: Sequence[FileDraft]) -> None:
+def apply_drafts(
+    judged: Sequence[FileDraft], now: Sequence[FileDraft], before_writing: Callable[[], None] = lambda: None
+) -> None:
     """Writes all files, or none. The caller holds their locks.
 
     judged: what was asked about; empty when nobody asked
     now: the same change, drafted again just now
+    before_writing: called when nothing speaks against the change any more
     """
     for before, after in zip(judged, now, strict=True) if judged else ():
         _require_same_change(before, after)
@@ -76,6 +79,7 @@ def apply_drafts(judged: Sequence[FileDraft], now: Sequence[FileDraft]) -> None:
         if read_before(one.place) != one.before:
             raise _changed_meanwhile(one.place)
         _refuse_redaction_marks(one)
+    before_writing()
     done: list[FileDraft] = []
     try:
         for one in now:

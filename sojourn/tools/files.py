@@ -15,6 +15,7 @@ from sojourn.core.messages import Json
 from sojourn.ports.app import HasSettings, PluginContext, Shared
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.tool_schema import tool
+from sojourn.tools.file_checkpoints import FileCheckpoints
 from sojourn.tools.file_drafts import FileLocks, apply_drafts, describe_draft, read_before
 from sojourn.tools.file_window import list_folder, read_window
 from sojourn.tools.judged_call import judged_call, require_same_place
@@ -67,7 +68,7 @@ def read_file_tool(app: Shared) -> Tool:
 
 
 def write_file_tool(app: PluginContext) -> Tool:
-    changing = app.shared(FileLocks)
+    changing, checkpoints = app.shared(FileLocks), app.shared(FileCheckpoints)
 
     def draft(at: Workspace, path: str, content: str) -> FileDraft:
         place = require_writable(at, path, app.settings)
@@ -87,7 +88,7 @@ def write_file_tool(app: PluginContext) -> Tool:
         """
         async with changing.lock(require_writable(at, path, app.settings)):
             made = await asyncio.to_thread(draft, at, path, content)
-            await asyncio.to_thread(apply_drafts, judged_call().drafts, [made])
+            await asyncio.to_thread(apply_drafts, judged_call().drafts, [made], lambda: checkpoints.save(at, [made]))
         place, new, size = made.place, made.before is None, len(made.after or b"")
         word = "Made" if new else "Replaced"
         facts = {"path": str(place.path), "bytes": size, "new": new}

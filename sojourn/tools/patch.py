@@ -12,6 +12,7 @@ from sojourn.core.messages import Json
 from sojourn.ports.app import HasSettings, PluginContext
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.tool_schema import tool
+from sojourn.tools.file_checkpoints import FileCheckpoints
 from sojourn.tools.file_drafts import FileLocks, apply_drafts, decode_text, describe_draft, read_before
 from sojourn.tools.judged_call import judged_call
 from sojourn.tools.path_policy import ask_about_writing, require_writable
@@ -20,7 +21,7 @@ from sojourn.tools.unified_diff import apply_hunks, parse_diff, replace_text
 
 
 def patch_tool(app: PluginContext) -> Tool:
-    changing = app.shared(FileLocks)
+    changing, checkpoints = app.shared(FileLocks), app.shared(FileCheckpoints)
 
     def drafts(at: Workspace, arguments: Mapping[str, Json]) -> list[FileDraft]:
         path, old, diff = (arguments.get(name) or "" for name in ("path", "old", "diff"))
@@ -61,7 +62,7 @@ def patch_tool(app: PluginContext) -> Tool:
             for one in sorted(judged, key=lambda one: str(one.place.path)):
                 await held.enter_async_context(changing.lock(one.place))
             made = await asyncio.to_thread(drafts, at, arguments)
-            await asyncio.to_thread(apply_drafts, judged, made)
+            await asyncio.to_thread(apply_drafts, judged, made, lambda: checkpoints.save(at, made))
         names = [one.place.shown for one in made]
         sizes = sum(len(one.after or b"") for one in made)
         facts = {"path": str(made[0].place.path), "paths": [str(one.place.path) for one in made], "bytes": sizes}

@@ -7,6 +7,9 @@ plugin = Plugin(
     summary="Files, commands, the web, past sessions, memory, skills and sub-agents.",
     tools=("sojourn.tools.registry:build_tools",),
     context=("sojourn.tools.permission_command:PlanNote",),
-    chat_commands={"permissions": "sojourn.tools.permission_command:run_permissions"},
-    erasers=("sojourn.tools.result_limits:forget_outputs",),
+    chat_commands={
+        "permissions": "sojourn.tools.permission_command:run_permissions",
+        "undo": "sojourn.tools.undo_command:run_undo",
+    },
+    erasers=("sojourn.tools.result_limits:forget_outputs", "sojourn.tools.file_checkpoints:forget_checkpoints"),
 )

@@ -106,8 +106,8 @@ def open_file(place: ResolvedPath) -> int:
     return file
 
 
-def write_file_at(place: ResolvedPath, data: bytes) -> bool:
-    """Replaces a file in one step, with the permissions of the old one; True when it is new."""
+def write_file_at(place: ResolvedPath, data: bytes, *, mode: int = 0) -> bool:
+    """Replaces a file in one step, with the permissions of the old one; a new one gets `mode`. True when it is new."""
     where = open_folder(place.root, place.path.parent, make=True)
     draft = f".sojourn-{os.urandom(6).hex()}"
     try:
@@ -115,8 +115,8 @@ def write_file_at(place: ResolvedPath, data: bytes) -> bool:
         file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=where)
         with open(file, "wb") as out:  # noqa: PTH123 - by descriptor
             out.write(data)
-            if old is not None:
-                os.fchmod(file, stat.S_IMODE(old.st_mode) & 0o777)  # never the rights of another user
+            if old is not None or mode:
+                os.fchmod(file, (stat.S_IMODE(old.st_mode) if old else mode) & 0o777)  # never another user's rights
             out.flush()
             os.fsync(file)
             os.rename(draft, place.path.name, src_dir_fd=where, dst_dir_fd=where)
