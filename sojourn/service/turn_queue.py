@@ -23,13 +23,12 @@ from sojourn.ports.app import HasStore
 from sojourn.ports.runtime import CanComplete
 from sojourn.ports.service import Turn
 from sojourn.service.recovery import Recovery
-from sojourn.service.titles import improve_title
 from sojourn.service.turn import TurnEnd, TurnExecutor
 from sojourn.service.turn_record import TurnRecord, list_active_turns
 from sojourn.service.turn_start import BegunTurn, TurnStart, begin_turn, find_ahead, queue_turn
 from sojourn.service.turn_state import TurnState
 from sojourn.service.turn_writer import retry_while_away
-from sojourn.text.request_title import title_from_request
+from sojourn.session_titles import improve_title, title_from_request
 
 _RETRY_SECONDS = 0.1  # while a session is busy
 _MAX_RETRIES = 60  # when this process is about to end

@@ -1,4 +1,4 @@
-"""Titles that a runtime improves after the first turn. `text/request_title.py` makes the one before."""
+"""Titles: made from the first request, improved by a runtime that can complete text."""
 
 from __future__ import annotations
 
@@ -11,12 +11,25 @@ from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import SessionId, clean_title
 from sojourn.ports.runtime import CanComplete
 from sojourn.ports.store import SessionStore
+from sojourn.text.redaction import INLINE_CHARS, redact
 
-_MAX_CHARS = 80
+_MAX_WORDS, _MAX_CHARS = 8, 60
 _TIMEOUT_SECONDS = 30.0
 _ASK = "Give this conversation a title of two to six words in its own language. Answer with the title alone."
 
 logger = logging.getLogger(__name__)
+
+
+def title_from_request(text: str) -> str:
+    """Makes a title of the first words of a request; redacted before it is cut, because half a secret is not found."""
+    line = next((line for line in redact(text.lstrip()[:INLINE_CHARS]).splitlines() if line.strip()), "")
+    words, title = line.strip(" #>*-`\t").split(), ""
+    for word in words[:_MAX_WORDS]:
+        if len(f"{title} {word}") > _MAX_CHARS:
+            break
+        title = f"{title} {word}".strip()
+    shown = title or (words[0][: _MAX_CHARS - 1] if words else "")
+    return shown.rstrip(".,;:!") + ("…" if shown and len(words) > len(title.split()) else "")
 
 
 async def improve_title(
@@ -31,5 +44,5 @@ async def improve_title(
     except (TimeoutError, RuntimeFailed, BadTitle) as error:
         logger.info("no better title for %s: %s", session, error)
         return
-    if title and len(title) <= _MAX_CHARS:
+    if title and len(title) <= _MAX_CHARS + 20:
         await store.set_title(session, title, instead_of=instead_of)
