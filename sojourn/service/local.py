@@ -24,10 +24,11 @@ from sojourn.ports.app import AgentContext
 from sojourn.ports.service import Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
 from sojourn.ports.store import Listing, Log, PendingQuestion, Record, SearchHit, SearchQuery, Store, Transaction
 from sojourn.ports.tool import Reply
+from sojourn.runtime_readiness import RuntimeReadiness
 from sojourn.service.agent import AgentService, summary_place
 from sojourn.service.handoffs import HandoffRequests
 from sojourn.service.recovery import Recovery
-from sojourn.service.runtime_selection import RUNTIME_KIND, RuntimeSelector, save_selection
+from sojourn.service.runtime_selection import RUNTIME_KIND, save_selection, select_runtime
 from sojourn.service.turn import TurnExecutor
 from sojourn.service.turn_controls import to_driver_changed
 from sojourn.service.turn_queue import TurnQueue
@@ -59,7 +60,7 @@ class LocalService(LibraryService, ApprovalList):
         self._recovery = Recovery(app.store, lambda turn: turn in self._queue.local_turns)
         self._recovered = asyncio.Event()
         self._sweeping: asyncio.Task[None] | None = None
-        self._handoffs, self._selector = HandoffRequests(app.store, app.settings), RuntimeSelector(app, plugins)
+        self._handoffs, self._runtimes = HandoffRequests(app.store, app.settings), RuntimeReadiness(app, plugins)
         costs = CostBook(app.settings)
         agent = AgentService(app, plugins, costs)
         executor = TurnExecutor(app, plugins, agent, costs, self._closing)
@@ -132,7 +133,7 @@ class LocalService(LibraryService, ApprovalList):
         cwd: str = "",
         parent: SessionId | None = None,
     ) -> Session:
-        self._selector.require_known(runtime)
+        self._runtimes.require_known(runtime)
         if parent is not None:
             await self.get(parent, principal=by.principal)
         session = await self._store.create(
@@ -152,7 +153,7 @@ class LocalService(LibraryService, ApprovalList):
             require_owner(by)
         await self._recover_first()
         found, known = await self._store.snapshot(partial(_read_for_request, session=session, said=said, by=by))
-        selected = await self._selector.select(found, known, said)
+        selected = await select_runtime(self._runtimes, found, known, said)
         record = TurnRecord(
             session=session, principal=found.principal, said=said, by=by, runtime=selected.runtime, model=selected.model
         )
@@ -184,7 +185,7 @@ class LocalService(LibraryService, ApprovalList):
 
     async def runtimes(self) -> Sequence[RuntimeInfo]:
         await self._recover_first()
-        return await self._selector.describe_all()
+        return await self._runtimes.describe_all()
 
     # controls
     async def stop(self, session: SessionId, by: Caller, *, turn: TurnId | None = None) -> bool:
@@ -223,7 +224,7 @@ class LocalService(LibraryService, ApprovalList):
         driver = (await self._store.get(session)).driver
         if driver not in (None, by.surface):
             raise NotDriving(session, driver=driver, asked=by.surface)
-        if not await self._selector.can_steer(now.runtime):
+        if not await self._runtimes.can_steer(now.runtime):
             raise CannotSteer(
                 f"{now.runtime} does not take text during a turn.",
                 hint="Send it as the next request: with when_busy `wait` it is answered right after this one.",

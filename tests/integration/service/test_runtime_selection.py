@@ -5,11 +5,11 @@ import threading
 
 import pytest
 
+from sojourn import runtime_readiness
 from sojourn.core.errors import MissingPackage, RuntimeFailed
 from sojourn.core.events import Metadata
 from sojourn.ports.runtime import RuntimeStatus
 from sojourn.ports.service import TurnRequest
-from sojourn.service import runtime_selection
 from sojourn.service.local import LocalService
 from sojourn.testing.app import FakeApp, make_settings
 from sojourn.testing.scripted_runtime import PauseGate, SayText, ScriptedRuntime
@@ -51,7 +51,7 @@ async def test_the_setting_wins(serve):
 
 
 async def test_one_that_is_broken_or_slow_does_not_hide_the_others(serve, monkeypatch):
-    monkeypatch.setattr(runtime_selection, "_READY_TIMEOUT_SECONDS", 0.02)
+    monkeypatch.setattr(runtime_readiness, "_READY_TIMEOUT_SECONDS", 0.02)
     service = serve(
         runtimes=[
             Broken("slow", None),
