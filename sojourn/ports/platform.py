@@ -121,7 +121,7 @@ class CanEdit(Protocol):
 
 @runtime_checkable
 class CanAsk(Protocol):
-    """Shows buttons. Where the adapter can also `edit`, an edit removes them; else they stay: `has_lasting_buttons`."""
+    """Shows buttons. Where the adapter can also `edit`, an edit removes them; else they stay."""
 
     async def ask(
         self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
@@ -143,8 +143,3 @@ class CanReact(Protocol):
 @runtime_checkable
 class CanSendFiles(Protocol):
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent: ...
-
-
-def has_lasting_buttons(adapter: object) -> bool:
-    """Whether its buttons cannot be removed: a new message says how a question ended, and a later press is refused."""
-    return isinstance(adapter, CanAsk) and not isinstance(adapter, CanEdit)

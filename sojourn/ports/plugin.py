@@ -13,7 +13,6 @@ if TYPE_CHECKING:  # every plugin imports this module
     from sojourn.ports.store import Store
     from sojourn.ports.tool import Tool
 
-StoreFactory: TypeAlias = "Callable[[Settings], Store]"
 Part: TypeAlias = "str | Callable[..., Any]"
 
 
@@ -47,7 +46,7 @@ class Plugin:
 
     name: str
     summary: str
-    store: StoreFactory | None = None
+    store: Callable[[Settings], Store] | None = None
     sources: Sequence[Callable[[], Importer]] = ()
     runtimes: Parts = field(default_factory=dict)
     platforms: Parts = field(default_factory=dict)

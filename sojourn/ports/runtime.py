@@ -117,6 +117,3 @@ class CanComplete(Protocol):
     """A runtime that can complete text outside any turn, for titles and summaries."""
 
     async def complete(self, instructions: str, text: str, *, most_tokens: int = 400) -> str: ...
-
-
-Status = Literal["completed", "failed", "cancelled", "interrupted"]

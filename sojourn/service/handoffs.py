@@ -30,8 +30,7 @@ class HandoffRequests:
     async def request(self, session: Session, platform: str, *, by: Caller, target: str, wait: bool) -> Handoff:
         """See `HandoffService.hand_off`."""
         if target and by.principal != OWNER:
-            hint = f"/handoff {platform}"
-            raise NotAllowed("You can only hand a session to your own home channel.", hint=hint)
+            raise NotAllowed("You can only hand a session to your own home channel.", hint=f"/handoff {platform}")
         await require_gateway(self._store, platform)
         if not target and platform not in LOCAL_SURFACES:
             await HomeChannels(self._store, self._settings).require(platform, session.principal)

@@ -315,9 +315,13 @@ def _read_for_request(
 
 def _undo(store: Transaction, session: SessionId, by: Caller) -> int:
     lease = store.lease(session, holder=caller_label(by), surface=by.surface)
-    live = [kept for kept in store.read(session, messages_only=True) if _is_live(kept)]
-    requests = [kept.seq for kept in live if isinstance(kept.item, Message) and kept.item.role == "user"]
-    seqs = [kept.seq for kept in live if requests and kept.seq >= requests[-1]]
+    live = [
+        (kept.seq, kept.item.role)
+        for kept in store.read(session, messages_only=True)
+        if isinstance(kept.item, Message) and kept.item.active and not summary_place(kept.item)
+    ]
+    requests = [seq for seq, role in live if role == "user"]
+    seqs = [seq for seq, _ in live if requests and seq >= requests[-1]]
     hidden = store.set_flags(lease, seqs, active=False, compacted=False) if seqs else 0
     for record in store.list_records(STATE_KIND, session=session) if seqs else ():
         store.delete_record(STATE_KIND, record.key)
@@ -341,8 +345,3 @@ def _set_driver(store: Transaction, session: Session, by: Caller) -> None:
     lease = store.lease(session.id, holder=caller_label(by), surface=by.surface)
     store.append(lease, [to_driver_changed(session.driver, by.surface, caller_label(by))])
     store.renew(lease, 0)
-
-
-def _is_live(kept: Recorded) -> bool:
-    item = kept.item
-    return isinstance(item, Message) and item.active and not summary_place(item)

@@ -15,7 +15,7 @@ from sojourn.core.errors import LeaseLost, NotDriving, StoreUnavailable
 from sojourn.core.events import Progress, Yielded
 from sojourn.core.messages import Json, user
 from sojourn.core.progress import ApprovalDetail, HandoffDetail, QueuedDetail, RunningDetail
-from sojourn.core.sessions import Control, TurnId
+from sojourn.core.sessions import Control
 from sojourn.lasting_approvals import SavedApprovals
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import PendingQuestion
@@ -93,8 +93,7 @@ class TurnControls:
     async def _show(self, question: Question) -> None:
         """Stores the question: redacted in its event, exactly in the pending question."""
         sha256 = hash_text(question.detail)
-        turn = self._writer.turn or TurnId("")
-        pending = PendingQuestion(id=question.id, turn=turn, exact=question.detail, sha256=sha256)
+        pending = PendingQuestion(id=question.id, turn=self._writer.turn, exact=question.detail, sha256=sha256)
         await self._writer.ask(Progress("approval", _to_detail(question, sha256, self._timeout_seconds)), pending)
 
     async def _settle(self, question: Question, reply: Reply) -> None:

@@ -50,7 +50,7 @@ class _Batch:
 class TurnWriter:
     """Writes items in order; those queued together are stored in one transaction."""
 
-    def __init__(self, store: SessionStore, lease: Lease, turn: TurnId | None, *, redact: bool = True) -> None:
+    def __init__(self, store: SessionStore, lease: Lease, turn: TurnId, *, redact: bool = True) -> None:
         self.store, self.lease, self.turn = store, lease, turn
         self.state = TurnState()
         self.after = 0  # the last sequence number this writer knows
@@ -257,7 +257,7 @@ class RuntimeSink:
         await self._writer(Progress("compaction", shown))
 
 
-def append_batch(store: Transaction, lease: Lease, batch: _Batch, turn: TurnId | None) -> list[Recorded]:
+def append_batch(store: Transaction, lease: Lease, batch: _Batch, turn: TurnId) -> list[Recorded]:
     kept = store.append(lease, batch.items, turn=turn)
     for one in batch.along:
         one(store, lease.session)
@@ -266,7 +266,7 @@ def append_batch(store: Transaction, lease: Lease, batch: _Batch, turn: TurnId |
     return kept
 
 
-def _move_lease(store: Transaction, old: Lease, turn: TurnId | None, surface: str) -> Lease:
+def _move_lease(store: Transaction, old: Lease, turn: TurnId, surface: str) -> Lease:
     store.renew(old)  # LeaseLost, NotDriving
     store.set_driver(old.session, surface, fence=old.driver_fence)
     lease = store.lease(old.session, holder=old.holder, surface=surface, seconds=LEASE_SECONDS)

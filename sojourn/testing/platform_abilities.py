@@ -15,7 +15,6 @@ from sojourn.ports.platform import (
     CanType,
     PlatformAdapter,
     Sent,
-    has_lasting_buttons,
 )
 from sojourn.testing.platform_harness import PICTURE, HasButtons, PlatformHarness
 from sojourn.testing.platform_steps import ability, hear_one, listening, ours
@@ -130,3 +129,8 @@ class PlatformAbilitiesContract:
         await adapter.react(Sent(place=heard.place, id=heard.id), "👀")
         shown = {one.id: one.reactions for one in await harness.read_messages(chat)}
         assert (shown[sent.id], shown[heard.id]) == (("👍",), ("👀",))
+
+
+def has_lasting_buttons(adapter: object) -> bool:
+    """Whether its buttons cannot be removed: a new message says how a question ended, and a later press is refused."""
+    return isinstance(adapter, CanAsk) and not isinstance(adapter, CanEdit)

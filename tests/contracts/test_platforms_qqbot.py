@@ -10,7 +10,8 @@ from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
 from sojourn.platforms.qqbot import adapter as qqbot_adapter
 from sojourn.platforms.qqbot.messages import hide_mentions
 from sojourn.platforms.reply_tickets import KIND
-from sojourn.ports.platform import Button, CanAsk, File, has_lasting_buttons
+from sojourn.ports.platform import Button, CanAsk, File
+from sojourn.testing.platform_abilities import has_lasting_buttons
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_harness import InboundListener
 from sojourn.testing.platform_steps import listening

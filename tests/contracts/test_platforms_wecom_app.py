@@ -14,7 +14,8 @@ from sojourn.platforms.wecom_app.callbacks import (
     parse_aes_key,
     parse_fields,
 )
-from sojourn.ports.platform import Button, has_lasting_buttons
+from sojourn.ports.platform import Button
+from sojourn.testing.platform_abilities import has_lasting_buttons
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_harness import PICTURE
 from sojourn.testing.platform_steps import listening, ours

@@ -10,7 +10,8 @@ from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SendRefused
 from sojourn.core.settings import Secret
 from sojourn.platforms.reply_tickets import KIND, ReplyTickets
 from sojourn.platforms.request_checks import compute_hub_signature
-from sojourn.ports.platform import Button, File, Sent, has_lasting_buttons
+from sojourn.ports.platform import Button, File, Sent
+from sojourn.testing.platform_abilities import has_lasting_buttons
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_harness import PICTURE
 from sojourn.testing.platform_steps import hear_one, listening

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from sojourn.plugins import Registry
-from sojourn.ports.platform import has_lasting_buttons
 from sojourn.ports.plugin import parts_by_name
+from sojourn.testing.platform_abilities import has_lasting_buttons
 
 PAGE = Path(__file__).parents[2] / "docs" / "user-guide" / "networks.md"
 DEPEND_ON_SETTINGS = {"bluebubbles", "dingtalk", "qqbot"}  # what these can do
