@@ -1,11 +1,14 @@
-"""Clean-up of asyncio tasks."""
+"""Clean-up of asyncio tasks and generators."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -28,3 +31,14 @@ async def cancel_tasks_within(seconds: float, tasks: Collection[asyncio.Task[Any
     for task in set(tasks) - deaf:
         if not task.cancelled():
             task.exception()  # marks it as retrieved: it was reported before
+
+
+@asynccontextmanager
+async def close_within(seconds: float, yielded: AsyncGenerator[T, None]) -> AsyncIterator[AsyncGenerator[T, None]]:
+    """Closes a generator at the end; abandons one that does not close in time."""
+    try:
+        yield yielded
+    finally:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await yielded.aclose()

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sojourn.asyncio_tasks import cancel_tasks_within
+from sojourn.asyncio_tasks import cancel_tasks_within, close_within
 from sojourn.core.errors import Interrupted, LeaseLost, NotDriving, RuntimeFailed, SojournError, StoreUnavailable
 from sojourn.core.events import Done, Failed, Progress, empty_mapping, encode_event
 from sojourn.core.messages import Json
@@ -20,7 +19,6 @@ from sojourn.lasting_approvals import SavedApprovals
 from sojourn.plugin_cache import PluginCache
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextRequest
-from sojourn.ports.runtime import RuntimeOutput
 from sojourn.ports.store import Transaction
 from sojourn.service.agent import AgentService
 from sojourn.service.turn_controls import TurnControls
@@ -91,7 +89,7 @@ class TurnExecutor:
         runtime, store = await self.plugins.runtime(record.runtime), RuntimeSink(self._app.store, record, writer)
         turn_input, ending.request = await self.agent.prepare(begun, writer, runtime, controls)
         await writer(Progress("running", RunningDetail(runtime=record.runtime, model=record.model)))
-        async with _closing(runtime.run(turn_input)) as yielded:
+        async with close_within(STOP_GRACE_SECONDS, runtime.run(turn_input)) as yielded:
             async for item in yielded:
                 if isinstance(item, (Done, Failed)):
                     encode_event(item)  # an item that cannot be encoded fails here, where the turn can still report it
@@ -158,14 +156,3 @@ class TurnExecutor:
 
 def _to_runtime_failed(runtime: str, error: Exception) -> RuntimeFailed:
     return RuntimeFailed(f"{runtime} failed: {type(error).__name__}: {error}", hint="Try again, or another runtime.")
-
-
-@asynccontextmanager
-async def _closing(yielded: AsyncGenerator[RuntimeOutput, None]) -> AsyncIterator[AsyncGenerator[RuntimeOutput, None]]:
-    """Stops a runtime by closing its generator; abandons one that does not close in time."""
-    try:
-        yield yielded
-    finally:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(STOP_GRACE_SECONDS):
-                await yielded.aclose()
