@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from sojourn.http import plugin as http_
     from sojourn.importers.claude_code import plugin as claude_code
     from sojourn.importers.codex import plugin as codex
+    from sojourn.importers.copilot import plugin as copilot
+    from sojourn.importers.gemini import plugin as gemini
     from sojourn.importers.hermes import plugin as hermes
     from sojourn.importers.opencode import plugin as opencode
+    from sojourn.importers.qwen import plugin as qwen
     from sojourn.importers.sojourn_export import plugin as sojourn_export
     from sojourn.mcp_server.plugin import plugin as mcp_server
     from sojourn.platforms.api_server import plugin as api_server
@@ -78,6 +81,9 @@ if TYPE_CHECKING:
         codex,
         opencode,
         sojourn_export,
+        gemini,
+        qwen,
+        copilot,
         tools,
         mcp,
         mcp_server,
@@ -149,6 +155,9 @@ BUILT_INS = (
     BuiltIn(name="codex", plugin=Lazy("sojourn.importers.codex:plugin"), offers=("sources",)),
     BuiltIn(name="opencode", plugin=Lazy("sojourn.importers.opencode:plugin"), offers=("sources",)),
     BuiltIn(name="sojourn-export", plugin=Lazy("sojourn.importers.sojourn_export:plugin"), offers=("sources",)),
+    BuiltIn(name="gemini", plugin=Lazy("sojourn.importers.gemini:plugin"), offers=("sources",)),
+    BuiltIn(name="qwen", plugin=Lazy("sojourn.importers.qwen:plugin"), offers=("sources",)),
+    BuiltIn(name="copilot", plugin=Lazy("sojourn.importers.copilot:plugin"), offers=("sources",)),
     BuiltIn(name="tools", plugin=Lazy("sojourn.tools.plugin:plugin"), offers=("tools", "context")),
     BuiltIn(name="mcp", plugin=Lazy("sojourn.tools.mcp.plugin:plugin"), offers=("tools",)),
     BuiltIn(

@@ -24,7 +24,12 @@ from sojourn.settings_table import CHILD_VARIABLES, LOOK_SECONDS, NEED_RESTART, 
 logger = logging.getLogger(__name__)
 
 # Variables that move the homes of other agents, whose histories can be imported.
-_HOME_VARIABLES = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
+_HOME_VARIABLES = (  # by which other programs are told where their history is
+    *("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "APPDATA"),
+    *("GEMINI_CLI_HOME", "COPILOT_HOME", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR", "GOOSE_PATH_ROOT"),
+    *("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "OPENCLAW_STATE_DIR", "CONTINUE_GLOBAL_DIR"),
+    "LLM_USER_PATH",
+)
 
 
 def load(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> Settings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -59,6 +60,7 @@ class TranscriptBuilder:
         self.clock = start  # the time of the latest message, for records without a time
         self._native_ids: set[str] = set()
         self._tools: dict[str, str] = {}
+        self._unknown: Counter[str] = Counter()
 
     def add(
         self, role: str, native_id: str, timestamp: float, *, calls: Sequence[ToolCall] = (), **fields: Any
@@ -81,6 +83,11 @@ class TranscriptBuilder:
         """Stores a record that is not a message, unchanged."""
         self.records.append((kind, text))
 
+    def add_unknown(self, kind: str, text: str) -> None:
+        """Stores a record that nobody knows how to read, unchanged; the transcript will warn of it."""
+        self._unknown[kind] += 1
+        self.add_record(kind, text)
+
     def mark_compacted(self, is_kept: Callable[[Message], bool] = lambda _: False) -> None:
         """Marks all messages so far as compacted, except those that stayed in the context of the model."""
         self.messages = [
@@ -93,14 +100,16 @@ class TranscriptBuilder:
         undone = (replace(message, active=False, compacted=False) for message in self.messages[start:])
         self.messages = [*self.messages[:start], *undone]
 
-    def build(self, native_id: str, fields: Mapping[str, Any], file: JsonLinesFile | None = None) -> Transcript:
-        """Returns the transcript; `fields` are completed by the usage, and `file` adds its unreadable lines."""
+    def build(self, native_id: str, fields: Mapping[str, Any], *files: JsonLinesFile) -> Transcript:
+        """Returns the transcript; `fields` are completed by the usage, and `files` add their unreadable lines."""
+        unknown = ", ".join(f"{kind} ({number})" for kind, number in sorted(self._unknown.items()))
+        not_read = (f"not understood and stored unchanged: {unknown[:300]}",) if unknown else ()
         return Transcript(
             native_id=native_id,
             fields={**fields, **self.usage.fields()},
             messages=self.messages,
-            records=[*self.records, *(file.unreadable if file else ())],
-            warnings=(*(file.warnings if file else ()), *self.warnings),
+            records=[*self.records, *(one for file in files for one in file.unreadable)],
+            warnings=(*(one for file in files for one in file.warnings), *self.warnings, *not_read),
         )
 
 

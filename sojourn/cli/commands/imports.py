@@ -37,7 +37,8 @@ def _turn_redaction_off(ctx: click.Context, param: click.Parameter, value: bool)
 async def imports(context: CommandContext, app: AppContext, what: str | None, dry_run: bool, yes: bool) -> None:
     """Bring in the history of another agent.
 
-    Looks for Hermes, Claude Code, Codex and opencode in their usual places, or at SOURCE or PATH only.
+    Looks for Hermes, Claude Code, Codex, opencode, Gemini CLI and others in their usual places,
+    or at SOURCE or PATH only.
     Says first what it would do. Other programs' files are only read, and never their credentials.
     Importing again brings in what is new.
     """

@@ -4,7 +4,6 @@ import json
 import random
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,30 +14,7 @@ from sojourn.importers.opencode.importer import OpencodeImporter
 from sojourn.ports.importer import Importer
 from tests.contracts.histories import history
 from tests.servers.store import temporary_store
-
-ODD: list[Any] = [
-    None,
-    True,
-    -1,
-    1e300,
-    "",
-    "x",
-    [],
-    [None],
-    {},
-    {"type": "text"},
-    [{"type": "tool_use"}],
-    "\ud800\x00",
-]
-
-
-def bent(value: Any, chance: random.Random) -> Any:
-    """The same record with something in it replaced."""
-    if chance.random() < 0.04:
-        return chance.choice(ODD)
-    if isinstance(value, dict):
-        return {key: bent(inner, chance) for key, inner in value.items()}
-    return [bent(inner, chance) for inner in value] if isinstance(value, list) else value
+from tests.unit.importers.odd_records import bend_files, bent
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -56,9 +32,7 @@ def bent(value: Any, chance: random.Random) -> Any:
 )
 async def test_odd_records_are_survived(program: str, version: str, seed: int, tmp_path: Path) -> None:
     tried, chance = history(program, version, tmp_path), random.Random(seed)
-    for path in sorted(tmp_path.rglob("*.json*")):
-        documents = [json.dumps(bent(json.loads(text), chance)) for text in _documents(path)]
-        path.write_text("".join(text + "\n" for text in documents))
+    bend_files(tmp_path, chance)
     for path in tmp_path.rglob("*.db"):
         _bend_rows(path, chance)
     store = temporary_store()
@@ -68,11 +42,6 @@ async def test_odd_records_are_survived(program: str, version: str, seed: int, t
     assert report.new_messages
     assert (await import_history(store, tried.importer, found)).new_messages == 0
     await store.close()
-
-
-def _documents(path: Path) -> list[str]:
-    text = path.read_text("utf-8")
-    return [line for line in text.splitlines() if line.strip()] if path.suffix == ".jsonl" else [text]
 
 
 def _bend_rows(path: Path, chance: random.Random) -> None:

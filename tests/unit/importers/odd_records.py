@@ -1,0 +1,44 @@
+"""Records with something in them replaced, as a disk error or an unknown version would."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+ODD: list[Any] = [
+    None,
+    True,
+    -1,
+    1e300,
+    "",
+    "x",
+    [],
+    [None],
+    {},
+    {"type": "text"},
+    [{"type": "tool_use"}],
+    "\ud800\x00",
+]
+
+
+def bent(value: Any, chance: random.Random) -> Any:
+    """The same record with something in it replaced."""
+    if chance.random() < 0.04:
+        return chance.choice(ODD)
+    if isinstance(value, dict):
+        return {key: bent(inner, chance) for key, inner in value.items()}
+    return [bent(inner, chance) for inner in value] if isinstance(value, list) else value
+
+
+def bend_files(folder: Path, chance: random.Random) -> None:
+    """Bends every JSON document and every JSON line below a folder."""
+    for path in sorted(folder.rglob("*.json*")):
+        documents = [json.dumps(bent(json.loads(text), chance)) for text in _list_documents(path)]
+        path.write_text("".join(text + "\n" for text in documents))
+
+
+def _list_documents(path: Path) -> list[str]:
+    text = path.read_text("utf-8")
+    return [line for line in text.splitlines() if line.strip()] if path.suffix == ".jsonl" else [text]

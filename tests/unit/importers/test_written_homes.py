@@ -1,0 +1,111 @@
+"""Programs whose histories are written by hand here: the contract, odd records, and what is read of each."""
+
+import json
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sojourn.core.messages import text_of, tool_calls_of
+from sojourn.importers.import_history import import_history
+from sojourn.ports.importer import Transcript
+from sojourn.stores.sqlite.store import SqliteStore
+from sojourn.testing.importer_contract import ImporterContract, ImporterHistory, read_all
+from tests.servers.store import temporary_store
+from tests.unit.importers.odd_records import bend_files
+from tests.unit.importers.written_homes import WRITTEN
+
+
+@pytest.mark.parametrize("program", WRITTEN)
+class TestWrittenHome(ImporterContract):
+    @pytest.fixture
+    def history(self, program: str, tmp_path: Path) -> ImporterHistory:
+        return WRITTEN[program](tmp_path / "alex")
+
+    @pytest.fixture
+    async def store(self) -> AsyncIterator[SqliteStore]:
+        store = temporary_store(redactor=str)
+        yield store
+        await store.close()
+
+    @pytest.fixture
+    def import_history(self) -> Any:
+        return import_history
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("program", WRITTEN)
+def test_odd_records_are_survived(program: str, seed: int, tmp_path: Path) -> None:
+    history = WRITTEN[program](tmp_path / "alex")
+    bend_files(tmp_path, random.Random(seed))
+    if not [one for one in history.find() if not one.problem]:
+        return
+    for one in read_all(history):
+        json.dumps(one.fields)
+        assert all(message.role and message.native_id for message in one.messages)
+
+
+@pytest.mark.parametrize("program", WRITTEN)
+def test_no_other_importer_claims_it(program: str, tmp_path: Path) -> None:
+    home = WRITTEN[program](tmp_path / "alex").found().home
+    others = [make(tmp_path / name) for name, make in WRITTEN.items() if name != program]
+    assert [one.importer.name for one in others if one.importer.claims(home)] == []
+
+
+@pytest.mark.parametrize("program", WRITTEN)
+def test_a_kind_that_is_not_known_is_kept_and_told(program: str, tmp_path: Path) -> None:
+    history = WRITTEN[program](tmp_path / "alex")
+    for path in sorted((tmp_path / "alex").rglob("*.jsonl")):
+        with path.open("a") as file:
+            file.write(json.dumps({"type": "hologram", "uuid": "u9", "parentUuid": "u6", "data": {"depth": 3}}) + "\n")
+    for one in read_all(history):
+        assert any("hologram" in text for _, text in one.records)
+        assert any("hologram" in warning for warning in one.warnings)
+
+
+def read_last(program: str, tmp_path: Path) -> Transcript:
+    return read_all(WRITTEN[program](tmp_path / "alex"))[-1]
+
+
+@pytest.mark.parametrize("program", WRITTEN)
+def test_calls_have_their_outputs(program: str, tmp_path: Path) -> None:
+    one = read_last(program, tmp_path)
+    [call] = [call for message in one.messages for call in tool_calls_of(message)]
+    [output] = [message for message in one.messages if message.role == "tool"]
+    assert (output.tool_call_id, text_of(output), output.tool_name) == (call.id, "a.py", call.name)
+
+
+FIELDS = {
+    "gemini": {"title": "Files 3", "cwd": "/home/alex/project", "model": "gemini-3", "source": "subagent"},
+    "qwen": {"title": "Files 3", "cwd": "/home/alex/project", "model": "qwen3", "source": "qwen"},
+    "copilot": {"title": "How many files?", "cwd": "/home/alex/project", "model": "gpt-5", "git_branch": "main"},
+}
+TOKENS = {  # input without what was read from a cache, output, read from a cache, reasoning
+    "gemini": (60, 7, 40, 3),
+    "qwen": (30, 5, 20, 2),
+    "copilot": (90, 9, 30, 1),
+}
+COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens")
+
+
+@pytest.mark.parametrize("program", WRITTEN)
+def test_a_session_is_described(program: str, tmp_path: Path) -> None:
+    fields = read_last(program, tmp_path).fields
+    assert {name: fields.get(name) for name in FIELDS[program]} == FIELDS[program]
+    assert tuple(fields.get(name, 0) for name in COUNTED) == TOKENS.get(program, (0, 0, 0, 0))
+
+
+def test_a_branch_that_was_left_stays_as_undone(tmp_path: Path) -> None:
+    one = read_last("qwen", tmp_path)
+    assert [text_of(message) for message in one.messages if not message.active] == ["Two."]
+
+
+def test_a_rewind_of_gemini_leaves_what_it_took_back_as_undone(tmp_path: Path) -> None:
+    history = WRITTEN["gemini"](tmp_path / "alex")
+    [path] = (tmp_path / "alex").rglob("session-2026-03-02*.jsonl")
+    with path.open("a") as file:
+        file.write('{"$rewindTo": "m2"}\n')
+    undone = [one for one in read_all(history) if any(not message.active for message in one.messages)]
+    assert [[message.active for message in one.messages] for one in undone] == [[True, False, False]]
