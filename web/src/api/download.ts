@@ -3,9 +3,12 @@ import { useEffect, useState } from "react";
 import { request } from "@/api/http";
 
 export async function saveFile(url: string, name: string): Promise<void> {
-  const response = await request(url);
+  saveBlob(await (await request(url)).blob(), name);
+}
+
+export function saveBlob(content: Blob, name: string): void {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(await response.blob());
+  link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);

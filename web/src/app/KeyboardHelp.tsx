@@ -6,6 +6,7 @@ const SHORTCUTS: Array<[string, MessageKey]> = [
   ["Ctrl K", "help.palette"],
   ["/", "help.search"],
   ["n", "help.newchat"],
+  ["x", "help.select"],
   ["?", "help.help"],
   ["Enter", "help.send"],
   ["Shift Enter", "help.newline"],

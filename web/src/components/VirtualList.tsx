@@ -7,13 +7,14 @@ interface Props {
   renderRow: (index: number) => ReactNode;
   onRangeChange?: (first: number, last: number) => void;
   label: string;
+  onKey?: (event: KeyboardEvent) => void; // keys that are not used to move
 }
 
 const OVERSCAN_ROWS = 8; // rendered above and below the visible rows
 
 /** A list of any length that renders only its visible rows, all of one height. Home, End, the page keys and the arrows move the
  * focus to any row, loaded or not. */
-export function VirtualList({ count, rowHeight, renderRow, onRangeChange, label }: Props) {
+export function VirtualList({ count, rowHeight, renderRow, onRangeChange, label, onKey }: Props) {
   const list = useRef<HTMLDivElement>(null);
   const [range, setRange] = useState<[number, number]>([0, 40]);
   const [focusedRow, setFocusedRow] = useState<number | null>(null); // the row that the keys moved to
@@ -39,7 +40,8 @@ export function VirtualList({ count, rowHeight, renderRow, onRangeChange, label 
 
   const handleKey = (event: KeyboardEvent) => {
     const element = list.current!;
-    if (!count || event.altKey || event.ctrlKey || event.metaKey) return;
+    onKey?.(event);
+    if (event.defaultPrevented || !count || event.altKey || event.ctrlKey || event.metaKey) return;
     const page = Math.max(1, Math.floor(element.clientHeight / rowHeight) - 1);
     const activeRow = Number(
       (document.activeElement?.closest("[data-row]") as HTMLElement | null)?.dataset["row"] ?? NaN,

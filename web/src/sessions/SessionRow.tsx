@@ -1,4 +1,6 @@
 import type { Session } from "@/api/types";
+import { SelectBox } from "@/bulk/SelectBox";
+import type { Selection } from "@/bulk/useSelection";
 import { Icon } from "@/components/Icon";
 import { formatNumber, formatRelativeTime } from "@/i18n";
 import { followLink } from "@/router";
@@ -10,16 +12,25 @@ import css from "./SessionRow.module.css";
 
 interface Props {
   session: Session | undefined; // undefined while it loads
+  index: number; // in the list
+  selection: Selection;
   onChange: () => void;
   restore: ((session: Session) => void) | null; // in the trash
 }
 
 /** One session of the list: title, first words, and where, when and how much. */
-export function SessionRow({ session, onChange, restore }: Props) {
+export function SessionRow({ session, index, selection, onChange, restore }: Props) {
   const { t, language } = useMessages();
   if (!session) return <div className={`${css.sessionRow} ${css.loading}`} aria-busy="true" />;
   return (
-    <div className={css.sessionRow}>
+    <div className={css.sessionRow} data-selected={selection.sessions.has(session.id) || undefined}>
+      {selection.isActive && (
+        <SelectBox
+          title={getSessionLabel(session)}
+          isSelected={selection.sessions.has(session.id)}
+          toggle={(isRange) => selection.toggle(index, isRange)}
+        />
+      )}
       <a className={css.rowLink} href={getSessionUrl(session.id)} onClick={followLink}>
         <span className={css.sessionTitle}>
           {session.pinned && <Icon name="pin" size={13} />}
@@ -41,7 +52,7 @@ export function SessionRow({ session, onChange, restore }: Props) {
           {session.model && <span className={css.sessionModel}>{session.model}</span>}
         </span>
       </a>
-      {restore ? (
+      {selection.isActive ? null : restore ? (
         <button className="button" onClick={() => restore(session)}>
           {t("sessions.restore")}
         </button>

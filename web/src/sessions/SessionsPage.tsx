@@ -1,6 +1,9 @@
 import { useEffect, useState } from "react";
 import { sendJson } from "@/api/http";
 import type { Session } from "@/api/types";
+import { SelectionBar } from "@/bulk/SelectionBar";
+import { buildSelectionKeys } from "@/bulk/selectionKeys";
+import { useSelection } from "@/bulk/useSelection";
 import { Dialog } from "@/components/Dialog";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { Icon } from "@/components/Icon";
@@ -13,7 +16,7 @@ import { Facets } from "@/sessions/Facets";
 import { useMessages } from "@/sessions/messages";
 import { SearchResults } from "@/sessions/SearchResults";
 import { SessionRow } from "@/sessions/SessionRow";
-import { countChosen, type SessionFilter, useSessionFilter } from "@/sessions/sessionFilter";
+import { countChosen, type SessionFilter, toListQuery, useSessionFilter } from "@/sessions/sessionFilter";
 import { useSessions } from "@/sessions/useSessions";
 import css from "./SessionsPage.module.css";
 
@@ -116,6 +119,7 @@ function ViewTabs({ filter, change }: { filter: SessionFilter; change: (changes:
 function SessionList({ filter, clear }: { filter: SessionFilter; clear: (() => void) | null }) {
   const { t, language } = useMessages();
   const { total, getSession, loadRange, error, reload } = useSessions(filter);
+  const selection = useSelection(toListQuery(filter), getSession);
   const restore = (session: Session) =>
     sendJson("PATCH", `/api/sessions/${encodeURIComponent(session.id)}`, { trashed: false }).then(() => {
       showToast(t("sessions.restored"));
@@ -124,9 +128,20 @@ function SessionList({ filter, clear }: { filter: SessionFilter; clear: (() => v
   return (
     <>
       <ErrorMessage error={error} />
-      <p className={`dim ${css.sessionTotal}`} role="status">
-        {total === null ? t("loading") : t("sessions.total", { n: formatNumber(total, language) })}
-      </p>
+      {selection.isActive ? (
+        <SelectionBar selection={selection} view={filter.view} onChange={reload} />
+      ) : (
+        <div className={css.sessionTotal}>
+          <p className="dim" role="status">
+            {total === null ? t("loading") : t("sessions.total", { n: formatNumber(total, language) })}
+          </p>
+          {total !== null && total > 0 && (
+            <button className="ghost" onClick={selection.start}>
+              <Icon name="check" size={15} /> {t("sessions.select")}
+            </button>
+          )}
+        </div>
+      )}
       {total === 0 ? (
         <div className="empty-state">
           <p>{t("sessions.none")}</p>
@@ -142,9 +157,12 @@ function SessionList({ filter, clear }: { filter: SessionFilter; clear: (() => v
           rowHeight={ROW_PX}
           onRangeChange={loadRange}
           label={t("nav.sessions")}
+          onKey={buildSelectionKeys(selection)}
           renderRow={(index) => (
             <SessionRow
               session={getSession(index)}
+              selection={selection}
+              index={index}
               onChange={reload}
               restore={filter.view === "trash" ? restore : null}
             />
