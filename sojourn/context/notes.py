@@ -140,9 +140,10 @@ class NoteSource:
         self._app = app
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
-        if request.session.principal != OWNER or not stem_words(request.said):
+        notes = self._app.shared(Notes)
+        if request.session.principal != OWNER or not notes.folder.exists() or not stem_words(request.said):
             return ContextContribution()
-        found, problems = await asyncio.to_thread(self._app.shared(Notes).search, request.said)
+        found, problems = await asyncio.to_thread(notes.search, request.said)
         blocks = [
             ContextBlock(
                 kind="note",

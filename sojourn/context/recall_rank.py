@@ -47,6 +47,8 @@ async def rank_memories(
             hits = await app.store.search(query)
     except BadInput:  # no word in it
         return []
+    if not hits:
+        return []
     near = await asyncio.to_thread(_compare, app, said, [hit.text for hit in hits[:_MAX_COMPARED]], wait)
     scored = [
         replace(hit, score=round(hit.score + _SIMILARITY_WEIGHT * value + _period_bonus(hit, period), 4))

@@ -128,6 +128,10 @@ class _CachedSkills:
     found: tuple[Skill | SkillProblem, ...]
     shortlist: Shortlist
 
+    @property
+    def is_stale(self) -> bool:
+        return time.monotonic() - self.at > _CACHE_SECONDS
+
 
 class SkillIndex:
     """Reads and ranks the skills: `app.shared(SkillIndex)`. Blocks: call it in a thread."""
@@ -155,6 +159,12 @@ class SkillIndex:
         max_wait = None if wait else LOAD_WAIT_SECONDS
         return shortlist.rank(request, embedder=embedders.word_vectors(max_wait))
 
+    @property
+    def is_known_empty(self) -> bool:
+        """Whether the folders were read a moment ago and held no skill; answers at once."""
+        known = self._cached
+        return known is not None and not known.shortlist.skills and not known.is_stale
+
     def clear(self) -> None:
         """Reads the files again when somebody asks next."""
         with self._lock:
@@ -162,7 +172,7 @@ class SkillIndex:
 
     def _load(self) -> _CachedSkills:
         with self._lock:
-            if self._cached is None or time.monotonic() - self._cached.at > _CACHE_SECONDS:
+            if self._cached is None or self._cached.is_stale:
                 found = tuple(read_skills(skill_folders(self._app.settings)))
                 is_same = self._cached is not None and self._cached.found == found
                 usable = [one for one in found if isinstance(one, Skill)]
@@ -197,7 +207,9 @@ class SkillSource:
     async def contribute(self, request: ContextRequest) -> ContextContribution:
         most = int(self._app.settings["skills.shortlist"])
         library = self._app.shared(SkillIndex)
-        ranked = await asyncio.to_thread(library.rank, request.said) if most else []
+        if not most or library.is_known_empty:
+            return ContextContribution()
+        ranked = await asyncio.to_thread(library.rank, request.said)
         if not ranked:
             return ContextContribution()
         total = sum(isinstance(one, Skill) for one in library.list_all())

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from sojourn.core.messages import assistant
+from sojourn.core.messages import Message, assistant
 from sojourn.core.sessions import SessionId
 from sojourn.ports.store import SearchHit, SearchQuery, Store
 from sojourn.testing.store_steps import GUEST, begin, find_hits, highlighted_words, hold_lease, say, tool_message
@@ -138,6 +139,26 @@ class RankedSearchContract:
             hits = await store.search(SearchQuery(text="grey pump", order="relevance", recall_in=session))
             assert [hit.seq for hit in hits] == [1]
             await store.index()
+
+    @pytest.mark.parametrize("query", ["pumping", "GREY pumps", "pump_house", "décider", "错误信息", "zebra grey"])
+    async def test_a_word_is_found_at_once_wherever_it_stands_in_a_message(self, store: Store, query: str) -> None:
+        session = await begin(store, "nothing of it")
+        await store.index()
+        parts = json.dumps([{"type": "text", "text": "the grey pumps of the pumpHouse: décider 错误信息"}])
+        call = [
+            {"id": "1", "function": {"name": "read_file", "arguments": json.dumps({"path": "grey/décider 错误信息"})}}
+        ]
+        await say(
+            store,
+            session,
+            "The Grey Pump House. Décider 错误信息",
+            Message(role="user", content=parts, structured=True),
+        )
+        await say(store, session, Message(role="assistant", content="", tool_calls=json.dumps(call)), "nothing of it")
+        before = await find_hits(store, query, order="relevance")
+        await store.index()
+        assert set(before) == set(await find_hits(store, query, order="relevance"))
+        assert {(session, 2), (session, 3)} <= set(before)
 
     async def test_what_was_kept_a_moment_ago_is_ranked_too(self, store: Store, again: Store) -> None:
         session = await begin(store, "apple")

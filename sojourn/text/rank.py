@@ -5,7 +5,6 @@ A store selects candidates by terms; this module counts words in their texts, so
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -86,7 +85,7 @@ class RankedQuery:
             by_root.setdefault(stem(term), RankedWord(term, stem(term)))
         self.required, self.words = tuple(required), tuple(by_root.values())
         self.rarities = [1.0] * len(self.words)
-        self._beginnings = re.compile("|".join(re.escape(word.beginning) for word in self.words))
+        self._beginnings = tuple(dict.fromkeys(word.beginning for word in self.words))
         self._words_of: dict[str, tuple[int, ...]] = {}  # of the runs that have any
         self._known: set[str] = set()  # runs that were looked at
         self._mean_length = 0.0  # of the candidates that were scored first
@@ -116,8 +115,16 @@ class RankedQuery:
                 pairs.update(number for number in self._words_of[runs[after]] if number - 1 in before)
         return sum(min(self.rarities[number - 1], self.rarities[number]) for number in pairs)
 
+    def may_occur_in(self, text: str) -> bool:
+        """Whether a text has the beginning of a word; without one it has none of the words."""
+        folded = text.lower()
+        for beginning in self._beginnings:  # noqa: SIM110  a generator takes twice as long
+            if beginning in folded:
+                return True
+        return False
+
     def _find_words(self, run: str) -> tuple[int, ...]:
-        if not self._beginnings.search(run.lower()):
+        if not self.may_occur_in(run):
             return ()
         forms = find_forms(run)
         return tuple(n for n, word in enumerate(self.words) if word.root in forms or word.term in forms)

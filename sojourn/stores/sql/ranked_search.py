@@ -147,14 +147,21 @@ class _RankedSearch:
             self._is_capped = len(found) >= _LIST_ROWS
         elif self._index.indexed_to is not None:
             sql = f"{_SELECT} WHERE s.id = m.session_id AND m.id > ?"
-            found = [_to_found(row) for row in self._db.fetch_all(sql, [self._index.indexed_to])]
+            rows = self._db.fetch_all(sql, [self._index.indexed_to])
+            found = [_to_found(row) for row in rows if self._may_have_words(row)]
         else:
             return []
         required, tool = self._ranked.required, self._query.tool
-        found = [one for one in found if matches_query(one.message, required, tool)]
+        if required or tool:
+            found = [one for one in found if matches_query(one.message, required, tool)]
         for one in found:
             one.candidate.counts = self._ranked.count(one.candidate.text)[0]
         return found
+
+    def _may_have_words(self, row: Row) -> bool:
+        """Whether a row is worth reading word by word. JSON may write a letter in another way, so it always is."""
+        is_plain = not row["structured"] and not row["tool_calls"]
+        return not (is_plain and self._ranked.words) or self._ranked.may_occur_in(row["content"] or "")
 
     def _read_rows(self, ids: Sequence[int]) -> list[_Found]:
         found = self._fetch(f"m.id IN ({placeholders(ids)})", ids) if ids else []

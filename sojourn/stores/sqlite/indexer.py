@@ -16,7 +16,7 @@ from sojourn.stores.sqlite.db import SqliteDb
 from sojourn.stores.sqlite.writer import WriteLock, fcntl
 
 _QUIET_SECONDS = 0.3  # without a commit, after which rows are indexed
-_MAX_WAIT_SECONDS = 5.0  # rows wait no longer than this, however busy the writers are
+_MAX_WAIT_SECONDS = 1.0  # rows wait no longer than this, however busy the writers are
 _KEPT_PAGES = 256  # free ones that stay: the next rows use them
 _SHRINK_PAGES = 256  # at a time
 _MAX_ROWS_ON_CLOSE = 2000  # more rows are left to the next process
