@@ -18,12 +18,17 @@ if TYPE_CHECKING:
     from sojourn.dashboard import plugin as dashboard
     from sojourn.gateway.plugin import plugin as gateway
     from sojourn.http import plugin as http_
+    from sojourn.importers.chatgpt import plugin as chatgpt
+    from sojourn.importers.claude_ai import plugin as claude_ai
     from sojourn.importers.claude_code import plugin as claude_code
     from sojourn.importers.codex import plugin as codex
     from sojourn.importers.copilot import plugin as copilot
+    from sojourn.importers.cursor import plugin as cursor
     from sojourn.importers.gemini import plugin as gemini
+    from sojourn.importers.goose import plugin as goose
     from sojourn.importers.hermes import plugin as hermes
     from sojourn.importers.opencode import plugin as opencode
+    from sojourn.importers.pi import plugin as pi
     from sojourn.importers.qwen import plugin as qwen
     from sojourn.importers.sojourn_export import plugin as sojourn_export
     from sojourn.mcp_server.plugin import plugin as mcp_server
@@ -84,6 +89,11 @@ if TYPE_CHECKING:
         gemini,
         qwen,
         copilot,
+        chatgpt,
+        claude_ai,
+        cursor,
+        goose,
+        pi,
         tools,
         mcp,
         mcp_server,
@@ -158,6 +168,11 @@ BUILT_INS = (
     BuiltIn(name="gemini", plugin=Lazy("sojourn.importers.gemini:plugin"), offers=("sources",)),
     BuiltIn(name="qwen", plugin=Lazy("sojourn.importers.qwen:plugin"), offers=("sources",)),
     BuiltIn(name="copilot", plugin=Lazy("sojourn.importers.copilot:plugin"), offers=("sources",)),
+    BuiltIn(name="chatgpt", plugin=Lazy("sojourn.importers.chatgpt:plugin"), offers=("sources",)),
+    BuiltIn(name="claude-ai", plugin=Lazy("sojourn.importers.claude_ai:plugin"), offers=("sources",)),
+    BuiltIn(name="cursor", plugin=Lazy("sojourn.importers.cursor:plugin"), offers=("sources",)),
+    BuiltIn(name="goose", plugin=Lazy("sojourn.importers.goose:plugin"), offers=("sources",)),
+    BuiltIn(name="pi", plugin=Lazy("sojourn.importers.pi:plugin"), offers=("sources",)),
     BuiltIn(name="tools", plugin=Lazy("sojourn.tools.plugin:plugin"), offers=("tools", "context")),
     BuiltIn(name="mcp", plugin=Lazy("sojourn.tools.mcp.plugin:plugin"), offers=("tools",)),
     BuiltIn(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,24 @@ def bend_files(folder: Path, chance: random.Random) -> None:
     for path in sorted(folder.rglob("*.json*")):
         documents = [json.dumps(bent(json.loads(text), chance)) for text in _list_documents(path)]
         path.write_text("".join(text + "\n" for text in documents))
+
+
+def bend_databases(folder: Path, chance: random.Random) -> None:
+    """Bends every JSON text in every table of every database below a folder."""
+    for path in sorted((*folder.rglob("*.db"), *folder.rglob("*.vscdb"))):
+        with sqlite3.connect(path) as db:
+            tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            for table in tables:
+                for column in [row[1] for row in db.execute(f"PRAGMA table_info({table})")]:
+                    _bend_column(db, table, column, chance)
+        db.close()
+
+
+def _bend_column(db: sqlite3.Connection, table: str, column: str, chance: random.Random) -> None:
+    for own, text in db.execute(f"SELECT rowid, {column} FROM {table}").fetchall():
+        if isinstance(text, str) and text[:1] in ("{", "["):
+            odd = json.dumps(bent(json.loads(text), chance))
+            db.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (odd, own))
 
 
 def _list_documents(path: Path) -> list[str]:

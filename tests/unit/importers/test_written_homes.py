@@ -8,14 +8,18 @@ from typing import Any
 
 import pytest
 
+from sojourn.core.errors import SourceUnreadable
 from sojourn.core.messages import text_of, tool_calls_of
 from sojourn.importers.import_history import import_history
 from sojourn.ports.importer import Transcript
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.importer_contract import ImporterContract, ImporterHistory, read_all
 from tests.servers.store import temporary_store
-from tests.unit.importers.odd_records import bend_files
-from tests.unit.importers.written_homes import WRITTEN
+from tests.unit.importers.odd_records import bend_databases, bend_files
+from tests.unit.importers.written_exports import EXPORTED
+from tests.unit.importers.written_homes import WRITTEN as FILES
+
+WRITTEN = {**FILES, **EXPORTED}
 
 
 @pytest.mark.parametrize("program", WRITTEN)
@@ -40,11 +44,20 @@ class TestWrittenHome(ImporterContract):
 def test_odd_records_are_survived(program: str, seed: int, tmp_path: Path) -> None:
     history = WRITTEN[program](tmp_path / "alex")
     bend_files(tmp_path, random.Random(seed))
+    bend_databases(tmp_path, random.Random(seed))
     if not [one for one in history.find() if not one.problem]:
         return
-    for one in read_all(history):
-        json.dumps(one.fields)
-        assert all(message.role and message.native_id for message in one.messages)
+    told: list[str] = []
+    with history.importer.open(history.found().home) as reader:
+        for entry in [one for one in reader.sessions() if not one.problem]:
+            try:
+                one = reader.read(entry.native_id)
+            except SourceUnreadable as error:
+                told.append(str(error))
+                continue
+            json.dumps(one.fields)
+            assert all(message.role and message.native_id for message in one.messages)
+    assert [why for why in told if "its messages are not" not in why and "cannot be read" not in why] == []
 
 
 @pytest.mark.parametrize("program", WRITTEN)
@@ -54,7 +67,7 @@ def test_no_other_importer_claims_it(program: str, tmp_path: Path) -> None:
     assert [one.importer.name for one in others if one.importer.claims(home)] == []
 
 
-@pytest.mark.parametrize("program", WRITTEN)
+@pytest.mark.parametrize("program", FILES)
 def test_a_kind_that_is_not_known_is_kept_and_told(program: str, tmp_path: Path) -> None:
     history = WRITTEN[program](tmp_path / "alex")
     for path in sorted((tmp_path / "alex").rglob("*.jsonl")):
@@ -77,14 +90,22 @@ def test_calls_have_their_outputs(program: str, tmp_path: Path) -> None:
     assert (output.tool_call_id, text_of(output), output.tool_name) == (call.id, "a.py", call.name)
 
 
-FIELDS = {
+FIELDS: dict[str, dict[str, Any]] = {
     "gemini": {"title": "Files 3", "cwd": "/home/alex/project", "model": "gemini-3", "source": "subagent"},
     "qwen": {"title": "Files 3", "cwd": "/home/alex/project", "model": "qwen3", "source": "qwen"},
+    "chatgpt": {"title": "Files 3", "model": "gpt-5", "source": "chatgpt"},
+    "claude-ai": {"title": "Files 3", "source": "claude-ai"},
+    "cursor": {"title": "Files 3", "model": "composer-1", "source": "cursor"},
+    "goose": {"title": "Files 3", "cwd": "/home/alex/project", "model": "claude", "billing_provider": "anthropic"},
+    "pi": {"title": "Files 3", "cwd": "/home/alex/project", "model": "m-1", "estimated_cost_usd": 0.25},
     "copilot": {"title": "How many files?", "cwd": "/home/alex/project", "model": "gpt-5", "git_branch": "main"},
 }
 TOKENS = {  # input without what was read from a cache, output, read from a cache, reasoning
     "gemini": (60, 7, 40, 3),
     "qwen": (30, 5, 20, 2),
+    "cursor": (80, 8, 0, 0),
+    "goose": (70, 6, 0, 0),
+    "pi": (40, 4, 10, 0),
     "copilot": (90, 9, 30, 1),
 }
 COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens")
@@ -97,8 +118,9 @@ def test_a_session_is_described(program: str, tmp_path: Path) -> None:
     assert tuple(fields.get(name, 0) for name in COUNTED) == TOKENS.get(program, (0, 0, 0, 0))
 
 
-def test_a_branch_that_was_left_stays_as_undone(tmp_path: Path) -> None:
-    one = read_last("qwen", tmp_path)
+@pytest.mark.parametrize("program", ["qwen", "chatgpt", "pi"])
+def test_a_branch_that_was_left_stays_as_undone(program: str, tmp_path: Path) -> None:
+    one = read_last(program, tmp_path)
     assert [text_of(message) for message in one.messages if not message.active] == ["Two."]
 
 
