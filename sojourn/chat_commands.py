@@ -278,6 +278,25 @@ async def _undo(call: CommandCall) -> CommandResult:
     return _say(f"Undid {pluralize(hidden, 'message')}." if hidden else "There is nothing to undo.")
 
 
+@_command("Summarise the conversation up to your last message, to make room.", is_quick=False)
+async def _compact(call: CommandCall) -> CommandResult:
+    return await _ask_plugin(call, "compact")
+
+
+@_command("Show the MCP servers, their state and their tools.", owner_only=True)
+async def _mcp(call: CommandCall) -> CommandResult:
+    return await _ask_plugin(call, "mcp")
+
+
+@_command("Show what the model thinks, or no longer.", "[on|off]", surfaces=("terminal",))
+async def _thinking(call: CommandCall) -> CommandResult:
+    if call.arguments not in ("", "on", "off"):
+        raise BadInput(f"/thinking does not know {call.arguments}.", hint="/thinking on, or /thinking off.")
+    is_off = call.arguments == "off"
+    words = "What the model thinks is no longer shown." if is_off else "What the model thinks is shown from now on."
+    return _say(words, choices={"thinking": "off" if is_off else "on"})
+
+
 @_command("Say your last message again, instead of its answer.", surfaces=("terminal",), is_quick=False)
 async def _retry(call: CommandCall) -> CommandResult:
     return CommandResult(retry=True)

@@ -139,6 +139,8 @@ tools.delegates | number | 4 | 0..100
     How many tasks one turn may give to a sub-agent.
 tools.delegate_seconds | number | 900 | 1..86400
     How long a sub-agent may work on one task.
+terminal.notify_seconds | number | 30 | 0..86400
+    After how long the end of a turn rings the bell of the terminal and shows a notification; 0 never does.
 gateway.embedded | yes/no | yes
     Let `sojourn serve` talk to chat networks too (`--no-gateway` leaves that out).
 gateway.platforms | text

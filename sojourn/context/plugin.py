@@ -15,6 +15,7 @@ memory = Plugin(
         "sojourn.context.project_notes:ProjectNotesSource",
     ),
     routes=("sojourn.context.memory_api:router",),
+    chat_commands={"compact": "sojourn.context.compact_command:run_compact"},
     commands=("sojourn.context.memory_commands:memory", "sojourn.context.ask_commands:ask"),
 )
 

@@ -90,7 +90,7 @@ class ConversationSummary:
         is_valid = old is not None and old.is_valid_for(request.history)
         if not older or (old is not None and is_valid and len(older) - old.covers < REFRESH_AFTER_MESSAGES):
             return
-        new = await self._build(request, older, old if is_valid else None)
+        new = await self.build(request, older, old if is_valid else None)
         session = request.session
         await self._app.store.put_record(
             Record(kind=KIND, key=session.id, value=asdict(new), principal=session.principal, session=session.id)
@@ -104,7 +104,8 @@ class ConversationSummary:
         texts = {name: str(value.get(name, "")) for name in ("text", "mark", "by")}
         return Summary(covers=value["covers"], **texts)
 
-    async def _build(self, request: ContextRequest, older: Sequence[Message], before: Summary | None) -> Summary:
+    async def build(self, request: ContextRequest, older: Sequence[Message], before: Summary | None) -> Summary:
+        """Summarises messages, by the runtime of the request if that can; `before` covers the first of them."""
         model = await self._find_model(request.runtime)
         if model is not None:
             new = older[before.covers :] if before else older

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,14 +20,14 @@ from sojourn.cli.chat.file_upload import attach_file
 from sojourn.cli.chat.shell_command import ShellResult, run_shell_command
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, CannotSteer, NotFound, SojournError
-from sojourn.core.events import Metadata, Progress
+from sojourn.core.events import Done, Metadata, Progress
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.service import Caller, Service, Turn, TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Covers, Reply
 from sojourn.text.exact import hash_text
-from sojourn.text.formatting import one_line, printable
+from sojourn.text.formatting import format_duration, one_line, printable
 from sojourn.text.transcript import SpokenText, fold_messages
 
 _RECAP_MESSAGES = 6  # messages of a resumed session that are shown
@@ -47,6 +48,10 @@ class Output(Protocol):
         """Puts a text into the clipboard of the person's machine, where the terminal allows it."""
         ...
 
+    def notify(self, text: str) -> None:
+        """Rings the bell and shows a notification, where the terminal can."""
+        ...
+
 
 class ChatSession:
     """A conversation. The first message creates its session, so an unused chat leaves none behind."""
@@ -57,6 +62,8 @@ class ChatSession:
         self.renderer = EventRenderer()
         self.runtime = self.model = self.template = ""
         self.permissions: str = "ask"
+        self.thinking = "off"
+        self.notify_seconds = 0.0  # how long a turn runs whose end is announced; 0: none
         self.attachments: list[Attachment] = []
         self.wants_to_leave = self.is_watching = False
         self.last_request: TurnRequest | None = None
@@ -142,11 +149,23 @@ class ChatSession:
                     recorded = await self._with_exact_text(recorded)
                     if isinstance(recorded.item, Metadata):
                         await self._read_permissions(session)
+                    self._notify(recorded)
+                    self.renderer.shows_thinking = self.thinking == "on"
                     for line in self.renderer.render(recorded):
                         self.output.write(line)
                     self.output.refresh()
         except SojournError as error:
             self.print_error(error)
+
+    def _notify(self, recorded: Recorded) -> None:
+        """Announces the end of a long turn: the person may look at something else."""
+        status = self.renderer.status
+        if not isinstance(recorded.item, Done) or status is None or not self.notify_seconds:
+            return
+        seconds = time.monotonic() - status.started_at
+        if seconds >= self.notify_seconds:
+            name = self.session.title if self.session and self.session.title else "The turn"
+            self.output.notify(f"{name}: {recorded.item.status} after {format_duration(seconds)}")
 
     async def _with_exact_text(self, recorded: Recorded) -> Recorded:
         """The event of an open question with the exact text instead of the redacted one. It is compared with the hash;

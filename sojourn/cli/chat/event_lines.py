@@ -90,6 +90,8 @@ class EventRenderer:
         self.question: Mapping[str, Any] | None = None
         self.usage: dict[str, float] = {}
         self.context_left: float | None = None  # the share of the model's window, after the last turn
+        self.shows_thinking = False
+        self._thought = ""  # the line of thinking that is not complete yet
         self._blocks = MarkdownStream()
         self._chunked = False
 
@@ -100,6 +102,8 @@ class EventRenderer:
     def render(self, recorded: Recorded) -> Iterator[RenderableType]:
         """Yields the lines that an event adds."""
         item = recorded.item
+        if self._thought and not (isinstance(item, Progress) and item.stage == "thinking"):
+            yield from self._render_thinking("\n")
         match item:
             case Metadata():
                 self.status = TurnStatus(recorded.turn or "", item.runtime, item.model, time.monotonic())
@@ -163,6 +167,8 @@ class EventRenderer:
                 yield from self._render_approval(detail)
             case "thinking":
                 self._set_activity("thinking")
+                if self.shows_thinking:
+                    yield from self._render_thinking(printable(str(detail.get("text", ""))))
             case "template" if detail.get("name"):
                 yield _render_note(_describe_template(detail))
             case "memory" if detail.get("title"):
@@ -183,6 +189,12 @@ class EventRenderer:
                 yield _render_note(f"{detail.get('to')} drives this session now (before: {detail.get('from')})")
             case _:
                 self._set_activity({"prepare": "preparing", "running": "working"}.get(progress.stage, progress.stage))
+
+    def _render_thinking(self, text: str) -> Iterator[RenderableType]:
+        """Yields the lines that a piece of thinking completes."""
+        *lines, self._thought = (self._thought + text).split("\n")
+        for line in filter(str.strip, lines):
+            yield Text(f"  {line}", style="dim italic")
 
     def _set_activity(self, activity: str) -> None:
         if self.status is not None:

@@ -32,7 +32,7 @@ from sojourn.permission_modes import MODES, parse_mode
 from sojourn.ports.service import Caller, Service, TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Covers
-from sojourn.text.formatting import format_duration, one_line
+from sojourn.text.formatting import format_duration, one_line, printable
 
 _ANSWER_KEYS = {"y": "once", "o": "once", "n": "deny", "d": "deny", "escape": "deny"}  # one key grants nothing lasting
 _LASTING = {"session": "session (this tool, until it ends)", "always": "always (exactly this)"}  # typed as words
@@ -69,6 +69,11 @@ class TerminalOutput:
         """By the escape sequence OSC 52, which reaches the person's machine through ssh too."""
         encoded = base64.b64encode(text.encode()).decode()
         self._proxy.write(f"\x1b]52;c;{encoded}\x07")
+        self._proxy.flush()
+
+    def notify(self, text: str) -> None:
+        """By the escape sequence OSC 9, which some terminals show, and the bell, which all ring."""
+        self._proxy.write(f"\x1b]9;{one_line(printable(text), 200)}\x07\x07")
         self._proxy.flush()
 
     def close(self) -> None:
@@ -303,6 +308,7 @@ async def run_chat(
     output = TerminalOutput(no_color=context.no_color)
     chat = ChatSession(service, by, output, cwd=request.cwd)
     chat.runtime, chat.model, chat.template = request.runtime, request.model, request.template
+    chat.notify_seconds = float(context.settings["terminal.notify_seconds"])
     prompt = ChatPrompt(chat, output)
     try:
         await _greet(chat, reference, latest=latest)

@@ -22,5 +22,6 @@ plugin = Plugin(
     summary="The tools of MCP servers, as mcp_<server>_<tool>.",
     tools=("sojourn.tools.registry:build_mcp_tools",),
     routes=("sojourn.tools.mcp.routes:router",),
+    chat_commands={"mcp": "sojourn.tools.mcp.mcp_command:run_mcp"},
     settings=McpSettings,
 )

@@ -11,11 +11,12 @@ from sojourn.chat_commands import parse_command
 from sojourn.cli.chat.conversation import ChatSession
 from sojourn.cli.chat.slash_commands import run_slash_command
 from sojourn.core.errors import BadInput, NotFound
+from sojourn.core.events import Progress
 from sojourn.ports.service import Caller
 from sojourn.service.local import LocalService
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.app import FakeApp, make_settings
-from sojourn.testing.scripted_runtime import PauseGate, SayText, ScriptedRuntime
+from sojourn.testing.scripted_runtime import EmitFrom, PauseGate, SayText, ScriptedRuntime
 
 PHONE = Caller(surface="telegram")
 
@@ -35,6 +36,9 @@ class Paper:
 
     def copy(self, text):
         self.copied = text
+
+    def notify(self, text):
+        self.notified = text
 
     def __str__(self):
         return self._file.getvalue()
@@ -180,3 +184,37 @@ async def test_a_message_is_said_again_and_an_answer_is_copied(home, tmp_path):
         await run(talk, "/clear")
         assert talk.session is None
         assert "Nothing is allowed" in await run(talk, "/permissions list")
+
+
+async def test_a_long_turn_is_announced_when_it_ends(home, tmp_path):
+    async with terminal(home, tmp_path) as talk:
+        talk.notify_seconds = 1e-9  # any turn is long
+        await talk.say("hello")
+        while not hasattr(talk.output, "notified"):
+            await asyncio.sleep(0.01)
+        assert ": completed after " in talk.output.notified
+        talk.notify_seconds = 3600.0
+        del talk.output.notified
+        await talk.say("again")
+        while len(talk.runtime_under_test.seen) < 2 or talk.is_busy or await talk.service.running(talk.session.id):
+            await asyncio.sleep(0.01)
+        assert not hasattr(talk.output, "notified")
+
+
+async def test_thinking_is_shown_on_request_alone(home, tmp_path):
+    async with terminal(home, tmp_path) as talk:
+        thoughts = (
+            EmitFrom(lambda _, text=text: Progress("thinking", {"text": text}))
+            for text in ("A thou", "ght.\nAn", "d more")
+        )
+        talk.runtime_under_test.on("think", *thoughts, SayText("answer"))
+        for line, count in ((None, 1), ("/thinking on", 2), ("/thinking off", 3)):
+            if line:
+                await run(talk, line)
+            await talk.say("think")
+            while str(talk.output).count("answer") < count or await talk.service.running(talk.session.id):
+                await asyncio.sleep(0.01)
+        shown = str(talk.output)
+        assert (shown.count("  A thought.\n"), shown.count("  And more\n")) == (1, 1)
+        with pytest.raises(BadInput, match="does not know"):
+            await run(talk, "/thinking maybe")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sojourn.ports.service import Caller
 from tests.integration.tools.rig import call, open_kit, room_in
 
 SERVER = Path(__file__).with_name("mcp_server.py")
@@ -147,11 +148,21 @@ async def test_broken_mute_and_misspelled_servers_leave_the_rest_alone(home, tmp
         assert "mcp_gone_retry" in found
         assert (await call(kit, room, "mcp_good_add", a=1, b=1)).ok
         assert not (await call(kit, room, "mcp_broken_retry")).ok
+        rows = {row[1]: row for row in (await list_by_command(kit, room)).rows}
+        assert [rows[name][0] for name in servers] == ["✓", "✗", "✗", "✗", "✗"]
+        assert "add" in rows["good"][2]
+        assert "no licence" in rows["broken"][2]
         assert any("MCP server broken" in one.getMessage() for one in caplog.records)
+
+
+async def list_by_command(kit, room):
+    return await kit.service.run_plugin_command("mcp", "", room.session, Caller(surface="cli"))
 
 
 async def test_server_is_not_started_before_it_is_used(home, tmp_path):
     """What it offers is remembered from the last time, as long as its configuration is the same."""
+    async with kit_with(home, {}) as kit:
+        assert "No MCP server is set up" in (await list_by_command(kit, await room_in(kit, tmp_path))).lines[0]
     async with kit_with(home, {"small": stdio()}) as kit:
         assert "mcp_small_add" in await tools_of(kit)
     async with kit_with(home, {"small": stdio()}) as kit:
