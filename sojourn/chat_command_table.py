@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from sojourn.core.errors import BadInput, NotAllowed, NotFound
@@ -149,3 +150,14 @@ async def run_command(command: ChatCommand, call: CommandCall) -> CommandResult:
     if command.private_only and not call.is_private:
         raise NotAllowed(f"/{command.name} answers in private only.", hint="Write it in a direct message.")
     return await command.handler(call)
+
+
+async def require_template(service: Service, name: str) -> None:
+    """NotFound for the name of a template that is not there."""
+    if name in ("", "none", "auto"):
+        return
+    names = [one.name for one in await service.list_templates()]
+    if name not in names:
+        near = get_close_matches(name, names, n=1)
+        meant = f'Did you mean "{near[0]}"? ' if near else ""
+        raise NotFound(f'There is no template "{name}".', hint=f"{meant}`sojourn templates list` shows what there is.")

@@ -23,6 +23,7 @@ from sojourn.chat_command_table import (
     find_command,
     list_commands,
     parse_command,
+    require_template,
     run_command,
     run_plugin_command,
 )
@@ -53,17 +54,6 @@ __all__ = [
 ]
 _IDLE_WAIT_SECONDS = 5.0  # the last words of an answer are read before its turn has ended
 _LISTED_SESSIONS, _LISTED_MODELS = 15, 20  # rows
-
-
-async def require_template(service: Service, name: str) -> None:
-    """NotFound for the name of a template that is not there."""
-    if name in ("", "none", "auto"):
-        return
-    names = [one.name for one in await service.list_templates()]
-    if name not in names:
-        near = get_close_matches(name, names, n=1)
-        meant = f'Did you mean "{near[0]}"? ' if near else ""
-        raise NotFound(f'There is no template "{name}".', hint=f"{meant}`sojourn templates list` shows what there is.")
 
 
 async def take_session(service: Service, found: Session, by: Caller) -> Session:
@@ -375,6 +365,13 @@ async def _export(call: CommandCall) -> CommandResult:
     kind: Literal["jsonl", "markdown"] = "jsonl" if name.endswith(".jsonl") else "markdown"
     text = await call.service.export(session.id, kind, principal=call.by.principal)
     return _say(f"1 session written to {name}.", file=text, file_name=name)
+
+
+@_command(
+    "List your own commands; allow or forbid those of this folder.", "[show NAME|allow|forbid]", surfaces=("terminal",)
+)
+async def _commands(call: CommandCall) -> CommandResult:
+    raise BadInput("Commands of your own are files at your terminal.", hint="Use them in `sojourn chat`.")
 
 
 @_command("Leave. A running turn continues.", surfaces=("terminal",))

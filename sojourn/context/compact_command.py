@@ -9,7 +9,7 @@ from functools import partial
 from sojourn.chat_command_table import CommandOutput
 from sojourn.context.summary import ConversationSummary, Summary
 from sojourn.core.errors import BadInput, Conflict
-from sojourn.core.events import Metadata, Progress
+from sojourn.core.events import Metadata, Progress, Yielded
 from sojourn.core.messages import Message, text_of
 from sojourn.core.progress import CompactionDetail
 from sojourn.core.sessions import Recorded, Session, SessionId
@@ -40,9 +40,9 @@ async def run_compact(app: AgentContext, session: SessionId, arguments: str, by:
         raise BadInput("There is nothing to summarise yet.", hint="The last request and its answer always stay.")
     texts = [one.item for one in older if isinstance(one.item, Message)]
     summary = await _summarise(ConversationSummary(app), found, runtime, texts)
-    (message,) = await app.store.redact([_to_message(summary, older)])
+    redacted = await app.store.redact([_to_message(summary, older)])
     last = messages[-1].seq
-    await app.store.transact(partial(_replace, session=session, by=by, older=older, summary=message, last=last))
+    await app.store.transact(partial(_replace, session=session, by=by, older=older, summary=redacted, last=last))
     before, after = sum(estimate_tokens(text_of(one)) for one in texts), estimate_tokens(summary.text)
     how = "its main sentences were taken" if summary.by == "extract" else f"written by {summary.by}"
     return CommandOutput(
@@ -83,13 +83,13 @@ def _to_message(summary: Summary, older: Sequence[Recorded]) -> Message:
 
 
 def _replace(
-    store: Transaction, session: SessionId, by: Caller, older: Sequence[Recorded], summary: Message, last: int
+    store: Transaction, session: SessionId, by: Caller, older: Sequence[Recorded], summary: Sequence[Yielded], last: int
 ) -> None:
     lease = store.lease(session, holder=by.holder or by.surface, surface=by.surface)
     if any(one.seq > last for one in store.read(session, messages_only=True)):
         raise Conflict("Something was said meanwhile; nothing was summarised.", hint="Say /compact again.")
     numbers = [one.seq for one in older]
-    (kept,) = store.append(lease, [summary])
+    (kept,) = store.append(lease, summary)
     store.set_flags(lease, numbers, active=False, compacted=True)
     shown: CompactionDetail = {
         "status": "kept",

@@ -11,6 +11,7 @@ from prompt_toolkit.document import Document
 
 from sojourn.chat_commands import list_commands
 from sojourn.cli.chat.file_mentions import find_open_mention
+from sojourn.cli.chat.user_commands import UserCommands
 
 _MAX_FILES = 100  # offered at once
 
@@ -18,7 +19,8 @@ _MAX_FILES = 100  # offered at once
 class ChatCompleter(Completer):
     """Completes what stands before the cursor."""
 
-    def __init__(self, folder: str = "") -> None:
+    def __init__(self, folder: str = "", user_commands: UserCommands | None = None) -> None:
+        self._user_commands = user_commands
         self.titles: list[str] = []
         self.runtimes: list[str] = []
         self._folder = Path(folder or ".")
@@ -36,6 +38,9 @@ class ChatCompleter(Completer):
             for one in list_commands("terminal"):
                 if one.name.startswith(name):
                     yield Completion(one.name, -len(name), display=f"/{one.name}", display_meta=one.help)
+            for own in self._user_commands.list_usable() if self._user_commands is not None else ():
+                if own.name.startswith(name):
+                    yield Completion(own.name, -len(name), display=f"/{own.name}", display_meta=own.help)
             return
         options = {"resume": self.titles, "runtime": self.runtimes, "attach": self.titles}.get(name, [])
         for option in options:

@@ -18,6 +18,7 @@ from sojourn.cli.chat.event_lines import EventRenderer
 from sojourn.cli.chat.file_mentions import find_mentioned_files
 from sojourn.cli.chat.file_upload import attach_file
 from sojourn.cli.chat.shell_command import ShellResult, run_shell_command
+from sojourn.cli.chat.user_commands import UserCommands
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, CannotSteer, NotFound, SojournError
 from sojourn.core.events import Done, Metadata, Progress
@@ -56,7 +57,10 @@ class Output(Protocol):
 class ChatSession:
     """A conversation. The first message creates its session, so an unused chat leaves none behind."""
 
-    def __init__(self, service: Service, by: Caller, output: Output, *, cwd: str = "") -> None:
+    def __init__(
+        self, service: Service, by: Caller, output: Output, *, cwd: str = "", user_commands: UserCommands | None = None
+    ) -> None:
+        self.user_commands = user_commands
         self.service, self.by, self.output, self.cwd = service, by, output, cwd
         self.session: Session | None = None
         self.renderer = EventRenderer()
@@ -182,10 +186,10 @@ class ChatSession:
         text = f"{item.detail.get('text')} What would run could not be shown exactly: you can only say no."
         return replace(recorded, item=replace(item, detail={**item.detail, "text": text, "choices": ["deny"]}))
 
-    async def say(self, text: str) -> Turn:
-        """Sends a message. The watcher prints the answer."""
+    async def say(self, text: str, *, typed: str | None = None) -> Turn:
+        """Sends a message. The watcher prints the answer. Files are attached that the person `typed`, not others."""
         session = await self.ensure_session()
-        for path in find_mentioned_files(text, self.cwd):
+        for path in find_mentioned_files(text if typed is None else typed, self.cwd):
             await self.attach(path)
         shell, self._shell = self._shell, []
         said = "\n\n".join([*(one.render() for one in shell), text])

@@ -25,6 +25,7 @@ from sojourn.chat_commands import parse_command
 from sojourn.cli.chat.completer import ChatCompleter
 from sojourn.cli.chat.conversation import ChatSession
 from sojourn.cli.chat.slash_commands import run_slash_command
+from sojourn.cli.chat.user_commands import UserCommands
 from sojourn.cli.context import CommandContext
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, is_internal, text_of
@@ -85,7 +86,7 @@ class ChatPrompt:
 
     def __init__(self, chat: ChatSession, output: TerminalOutput) -> None:
         self.chat, self.output = chat, output
-        self.completer = ChatCompleter(chat.cwd)
+        self.completer = ChatCompleter(chat.cwd, chat.user_commands)
         self._history = InMemoryHistory()
         self._tasks: set[asyncio.Task[None]] = set()
         self._confirmed: object = None  # the question to which a lasting yes was said once, and which
@@ -306,12 +307,16 @@ async def run_chat(
     files: go with the first message
     """
     output = TerminalOutput(no_color=context.no_color)
-    chat = ChatSession(service, by, output, cwd=request.cwd)
+    own = UserCommands(context.settings.home, Path(request.cwd or "."))
+    chat = ChatSession(service, by, output, cwd=request.cwd, user_commands=own)
     chat.runtime, chat.model, chat.template = request.runtime, request.model, request.template
     chat.notify_seconds = float(context.settings["terminal.notify_seconds"])
     prompt = ChatPrompt(chat, output)
     try:
         await _greet(chat, reference, latest=latest)
+        foreign, is_allowed = own.list_foreign()
+        if foreign and not is_allowed:
+            chat.print_note("This folder brings chat commands, which are not used unless you allow them: /commands")
         for notice in await service.take_notices(by):
             chat.print_note(notice)
         for file in files:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 
@@ -11,9 +12,10 @@ from rich.text import Text
 
 from sojourn.chat_commands import ChatCommand, CommandCall, CommandResult, find_command, run_command
 from sojourn.cli.chat.conversation import ChatSession
+from sojourn.cli.chat.user_commands import UserCommand, UserCommands
 from sojourn.core.errors import BadInput
 from sojourn.core.handoff import Handoff
-from sojourn.text.formatting import printable
+from sojourn.text.formatting import one_line, printable
 from sojourn.text.handoff_text import step_text, summary_text
 
 _KEYS = (
@@ -27,7 +29,13 @@ _SIGN_STYLES = {"●": "green", "✓": "green", "✗": "red"}
 
 async def run_slash_command(chat: ChatSession, name: str, arguments: str) -> None:
     """Runs one command in a terminal conversation. Any SojournError."""
+    if chat.user_commands is not None and (own := chat.user_commands.find(name)):
+        await _say_user_command(chat, own, arguments)
+        return
     command = find_command(name)
+    if command.name == "commands" and chat.user_commands is not None:
+        _show_user_commands(chat, chat.user_commands, arguments)
+        return
     if command.name == "attach" and (path := _find_file(chat, arguments)):
         attached = await chat.attach(path)
         chat.print_note(
@@ -39,6 +47,43 @@ async def run_slash_command(chat: ChatSession, name: str, arguments: str) -> Non
     if command.opens_session and arguments:
         await chat.ensure_session()
     await _apply(chat, command, await run_command(command, _to_command_call(chat, arguments)))
+
+
+async def _say_user_command(chat: ChatSession, command: UserCommand, arguments: str) -> None:
+    """Says the message that a command stands for, to the running turn if there is one."""
+    text = command.expand(arguments)
+    chat.print_note(one_line(text, 300))
+    if chat.is_busy:
+        await chat.steer(text)
+    else:
+        await chat.say(text, typed=arguments if command.is_foreign else None)
+
+
+def _show_user_commands(chat: ChatSession, commands: UserCommands, arguments: str) -> None:
+    match arguments.split():
+        case []:
+            foreign, is_allowed = commands.list_foreign()
+            rows = [_to_row(one, "yours") for one in commands.list_own()]
+            rows += [_to_row(one, "of this folder" if is_allowed else "of this folder, not allowed") for one in foreign]
+            _print_rows(chat, rows)
+            if not rows:
+                chat.print_note("There are none. `commands/review.md` in the home becomes /review.")
+            elif foreign and not is_allowed:
+                chat.print_note("/commands allow allows those of this folder, as they are now.")
+        case ["show", name]:
+            chat.output.write(Text(printable(commands.get(name.removeprefix("/")).body)))
+        case ["allow"]:
+            names = ", ".join(f"/{one.name}" for one in commands.allow())
+            chat.print_note(f"Allowed in this folder, until one of them changes: {names}.")
+        case ["forbid"]:
+            commands.forbid()
+            chat.print_note("The commands of this folder are not offered any more.")
+        case _:
+            raise BadInput("That is not how /commands works.", hint="/commands, show NAME, allow, or forbid.")
+
+
+def _to_row(one: UserCommand, whose: str) -> tuple[str, ...]:
+    return f"/{one.name} {one.arguments}".rstrip(), f"cannot be used: {one.problem}" if one.problem else one.help, whose
 
 
 def _to_command_call(chat: ChatSession, arguments: str) -> CommandCall:
@@ -78,14 +123,21 @@ async def _apply(chat: ChatSession, command: ChatCommand, result: CommandResult)
 
 
 def _print(chat: ChatSession, command: ChatCommand, result: CommandResult) -> None:
-    rows = [*result.rows, *_KEYS] if command.name == "help" else result.rows
+    rows = list(result.rows)
+    if command.name == "help":
+        own = chat.user_commands.list_usable() if chat.user_commands is not None else []
+        rows += [*(_to_row(one, "")[:2] for one in own), *_KEYS]
+    _print_rows(chat, rows)
+    for line in result.lines:
+        chat.print_note(printable(line))
+
+
+def _print_rows(chat: ChatSession, rows: Sequence[tuple[str, ...]]) -> None:
     if rows:
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
         for first, *rest in rows:
             table.add_row(Text(printable(first), style=_SIGN_STYLES.get(first, "cyan")), *map(printable, rest))
         chat.output.write(table)
-    for line in result.lines:
-        chat.print_note(printable(line))
 
 
 async def _follow(chat: ChatSession, handoff: Handoff) -> None:

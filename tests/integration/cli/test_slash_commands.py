@@ -10,6 +10,7 @@ from rich.console import Console
 from sojourn.chat_commands import parse_command
 from sojourn.cli.chat.conversation import ChatSession
 from sojourn.cli.chat.slash_commands import run_slash_command
+from sojourn.cli.chat.user_commands import UserCommands
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.events import Progress
 from sojourn.ports.service import Caller
@@ -218,3 +219,24 @@ async def test_thinking_is_shown_on_request_alone(home, tmp_path):
         assert (shown.count("  A thought.\n"), shown.count("  And more\n")) == (1, 1)
         with pytest.raises(BadInput, match="does not know"):
             await run(talk, "/thinking maybe")
+
+
+async def test_a_command_of_a_folder_is_said_after_a_yes_and_attaches_nothing(home, tmp_path):
+    folder = tmp_path / ".sojourn" / "commands"
+    folder.mkdir(parents=True)
+    (folder / "deploy.md").write_text("Deploy $1 with @secret.txt")
+    (tmp_path / "secret.txt").write_text("a secret")
+    async with terminal(home, tmp_path) as talk:
+        talk.user_commands = UserCommands(home, tmp_path)
+        with pytest.raises(BadInput, match="not allowed"):
+            await run(talk, "/deploy now")
+        assert "/deploy" not in await run(talk, "/help")
+        assert "of this folder, not allowed" in await run(talk, "/commands")
+        assert "Deploy $1 with" in await run(talk, "/commands show deploy")
+        await run(talk, "/commands allow")
+        assert "/deploy" in await run(talk, "/help")
+        await run(talk, "/deploy now")
+        while len(talk.runtime_under_test.seen) < 1 or await talk.service.running(talk.session.id):
+            await asyncio.sleep(0.01)
+        (seen,) = talk.runtime_under_test.seen
+        assert (seen.said, seen.attachments) == ("Deploy now with @secret.txt", ())
