@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { Conversation } from "@/chat/Conversation";
 import { ConversationList } from "@/chat/ConversationList";
 import { rememberChat } from "@/chat/lastChat";
@@ -6,12 +6,17 @@ import { useIsPhone } from "@/components/useIsPhone";
 import { useLocation } from "@/router";
 import css from "./ChatPage.module.css";
 
-/** The workspace: every conversation on the left, the open one on the right. `?at=SEQ` opens it at a message. */
+const Comparison = lazy(() => import("@/compare/Comparison"));
+
+/** The workspace: every conversation on the left, the open one on the right. `?at=SEQ` opens it at a message,
+ * `?beside=ID` shows another one beside it. */
 export default function ChatPage({ rest }: { rest: string }) {
   const isPhone = useIsPhone();
   const [isListOpen, setIsListOpen] = useState(false);
   const query = new URLSearchParams(useLocation().split("?")[1] ?? "");
   const id = rest === "new" ? "" : rest;
+  const beside = query.get("beside");
+  const openList = isPhone ? () => setIsListOpen(true) : null;
   useEffect(() => {
     setIsListOpen(false);
     rememberChat(id);
@@ -21,13 +26,17 @@ export default function ChatPage({ rest }: { rest: string }) {
       {(!isPhone || isListOpen) && (
         <ConversationList current={id} close={isPhone ? () => setIsListOpen(false) : null} />
       )}
-      {!(isPhone && isListOpen) && (
+      {isPhone && isListOpen ? null : id && beside ? (
+        <Suspense>
+          <Comparison key={`${id} ${beside}`} left={id} right={beside} openList={openList} />
+        </Suspense>
+      ) : (
         <Conversation
           key={id}
           id={id}
           anchor={Number(query.get("at") ?? 0)}
           words={query.get("q") ?? ""}
-          openList={isPhone ? () => setIsListOpen(true) : null}
+          openList={openList}
         />
       )}
     </div>

@@ -9,6 +9,7 @@ import type { ChatCommands } from "@/chat/useChatCommands";
 import { useDraft } from "@/chat/useDraft";
 import { useDroppedFiles } from "@/chat/useDroppedFiles";
 import { useTurnOptions } from "@/chat/useTurnOptions";
+import { type AskBoth, CompareButton } from "@/compare/CompareButton";
 import { Icon } from "@/components/Icon";
 import css from "./Composer.module.css";
 
@@ -19,13 +20,14 @@ interface Props {
   isElsewhere: boolean; // another surface drives the session; sending takes it over
   commands: ChatCommands;
   send: (request: TurnRequest, files: File[]) => Promise<void>;
+  compare: (message: string, files: File[], choices: Parameters<AskBoth>[0]) => Promise<void>;
   stop: () => void;
 }
 
 const MAX_FILE_BYTES = 30_000_000; // what the server takes in one body
 
 /** Where a message is written: the draft is kept, files can be picked, pasted or dropped anywhere, `/` lists the commands. */
-export function Composer({ id, session, isBusy, isElsewhere, commands, send, stop }: Props) {
+export function Composer({ id, session, isBusy, isElsewhere, commands, send, compare, stop }: Props) {
   const { t } = useMessages();
   const [text, setText] = useDraft(id);
   const [files, setFiles] = useState<File[]>([]);
@@ -121,6 +123,16 @@ export function Composer({ id, session, isBusy, isElsewhere, commands, send, sto
             }}
           />
           <TurnOptionsPicker options={options} onChange={setOptions} session={session} />
+          <CompareButton
+            current={options.model}
+            isEnabled={canSend && !isBusy && !commands.find(text)}
+            size={18}
+            ask={async (choices) => {
+              await compare(text, files, choices);
+              setText("");
+              setFiles([]);
+            }}
+          />
           <span className="grow" />
           {isBusy && (
             <button

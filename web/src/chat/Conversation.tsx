@@ -11,6 +11,8 @@ import { QueuedMessages, useQueued } from "@/chat/QueuedMessages";
 import { useChatCommands } from "@/chat/useChatCommands";
 import { useChatView } from "@/chat/useChatView";
 import { useTurnActions } from "@/chat/useTurnActions";
+import { startComparison } from "@/compare/comparison";
+import type { ModelChoice } from "@/compare/modelChoices";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { navigate } from "@/router";
 import css from "./Conversation.module.css";
@@ -52,6 +54,10 @@ export function Conversation({ id, anchor, words, openList }: Props) {
     if (!id) navigate(`/chat/${session}`, true);
   };
   const actions = useTurnActions(id, setFailure);
+  const compare = async (message: string, files: File[], choices: [ModelChoice, ModelChoice]) => {
+    const origin = { session: id, at: chat.view.seq };
+    navigate(await startComparison(origin, { message, attachments: [] }, files, choices));
+  };
 
   return (
     <section className={css.conversation} aria-label={t("chat.conversation")}>
@@ -86,6 +92,7 @@ export function Conversation({ id, anchor, words, openList }: Props) {
         isElsewhere={driver !== null}
         commands={commands}
         send={send}
+        compare={compare}
         stop={chat.stop}
       />
     </section>

@@ -2,6 +2,7 @@ import type { TextView, TurnView } from "@/chat/chatView";
 import { useMessages } from "@/chat/messages";
 import { useRuntimes } from "@/chat/useRuntimes";
 import type { TurnActions } from "@/chat/useTurnActions";
+import { CompareButton } from "@/compare/CompareButton";
 import { copyText } from "@/components/clipboard";
 import { Icon, type IconName } from "@/components/Icon";
 import { showToast } from "@/components/Toasts";
@@ -51,6 +52,9 @@ export function TurnFooter({
         )}
         {actions && turn.userMessage && (
           <ActionButton icon="retry" label={t("chat.retry")} run={() => actions.retry(turn)} />
+        )}
+        {actions && turn.userMessage && (
+          <CompareButton current={author} ask={(choices) => actions.compare(turn, choices)} />
         )}
         {actions && turn.parts.length > 0 && (
           <ActionButton icon="branch" label={t("chat.branch")} run={() => actions.branch(turn)} />

@@ -1,6 +1,8 @@
 import { useMemo } from "react";
 import type { TurnView } from "@/chat/chatView";
 import { conversationApi } from "@/chat/conversationApi";
+import { startComparison } from "@/compare/comparison";
+import type { ModelChoice } from "@/compare/modelChoices";
 import { navigate } from "@/router";
 import { getSessionUrl } from "@/sessions/sessionLinks";
 
@@ -13,6 +15,8 @@ export interface TurnActions {
   resend: (turn: TurnView, text: string) => void;
   /** A session of its own that holds everything up to this answer. */
   branch: (turn: TurnView) => void;
+  /** Asks the same of two models, each in a branch that begins before this request, and shows both. */
+  compare: (turn: TurnView, choices: [ModelChoice, ModelChoice]) => Promise<void>;
   /** Leaves the message that a link led to, for the end. */
   leaveAnchor: () => void;
 }
@@ -42,6 +46,11 @@ export function useTurnActions(id: string, report: (problem: unknown) => void): 
       askAgain: (turn) => void ask(id, turn, turn.userMessage?.content ?? "").catch(report),
       retry: (turn) => resend(turn, turn.userMessage?.content ?? ""),
       branch: (turn) => run(async () => (await conversationApi.branchSession(id, findLastSeq(turn))).id),
+      compare: async (turn, choices) => {
+        const { seq, content } = turn.userMessage!;
+        const question = { message: content ?? "", attachments: listFiles(turn) };
+        navigate(await startComparison({ session: id, at: seq - 1 }, question, [], choices));
+      },
       leaveAnchor: () => navigate(getSessionUrl(id), true),
     };
   }, [id, report]);

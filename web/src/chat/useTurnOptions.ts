@@ -19,12 +19,16 @@ function readOptions(id: string): TurnOptions {
   }
 }
 
+export function storeTurnOptions(id: string, options: TurnOptions): void {
+  localStorage.setItem(getStorageName(id), JSON.stringify(options));
+}
+
 /** Who answers in a conversation, remembered for each. What was chosen for a new one goes with it. */
 export function useTurnOptions(id: string): [TurnOptions, (options: TurnOptions) => void] {
   const [options, setOptions] = useState(() => readOptions(id));
   useEffect(() => {
     if (id) {
-      localStorage.setItem(getStorageName(id), JSON.stringify(options));
+      storeTurnOptions(id, options);
       sessionStorage.removeItem("sojourn.options.latest");
     } else sessionStorage.setItem("sojourn.options.latest", JSON.stringify(options));
   }, [id, options]);

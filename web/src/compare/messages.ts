@@ -1,0 +1,5 @@
+import { defineMessages } from "@/i18n";
+import en from "./en.json";
+import zh from "./zh.json";
+
+export const useMessages = defineMessages(en, zh);
