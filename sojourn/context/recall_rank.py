@@ -50,9 +50,10 @@ async def rank_memories(
     if not hits:
         return []
     near = await asyncio.to_thread(_compare, app, said, [hit.text for hit in hits[:_MAX_COMPARED]], wait)
+    added = [_SIMILARITY_WEIGHT * value for value in near] + [0.0] * (len(hits) - len(near))
+    added = [more + _period_bonus(hit, period) for hit, more in zip(hits, added, strict=True)]
     scored = [
-        replace(hit, score=round(hit.score + _SIMILARITY_WEIGHT * value + _period_bonus(hit, period), 4))
-        for hit, value in zip(hits, [*near, *[0.0] * (len(hits) - len(near))], strict=True)
+        replace(hit, score=round(hit.score + more, 4)) if more else hit for hit, more in zip(hits, added, strict=True)
     ]
     return sorted(scored, key=lambda hit: -hit.score)[:limit]
 

@@ -13,8 +13,9 @@ from math import log
 
 from sojourn.text.query import Clause, Snippet, parse_clauses, shorten_around
 from sojourn.text.stemming import is_stop_word, stem
-from sojourn.text.tokenizer import find_forms, find_runs, iter_run_places, stem_term
+from sojourn.text.tokenizer import expand_to_run, find_forms, has_run, iter_run_places, stem_term
 
+Place = tuple[int, int, tuple[int, ...]]  # of a run in a text: start, end, and the words of the request that it has
 MAX_WORDS = 24  # of a request that are looked for
 _K1, _B = 0.9, 0.35  # saturation of term frequency; weight of the length
 _SESSION_K1 = 0.7  # saturation of the number of messages of a session that have a word
@@ -86,8 +87,7 @@ class RankedQuery:
         self.required, self.words = tuple(required), tuple(by_root.values())
         self.rarities = [1.0] * len(self.words)
         self._beginnings = tuple(dict.fromkeys(word.beginning for word in self.words))
-        self._words_of: dict[str, tuple[int, ...]] = {}  # of the runs that have any
-        self._known: set[str] = set()  # runs that were looked at
+        self._words_of: dict[str, tuple[int, ...]] = {}  # of the runs that were looked at
         self._mean_length = 0.0  # of the candidates that were scored first
 
     def set_frequencies(self, having: Sequence[float], total: float) -> None:
@@ -96,23 +96,17 @@ class RankedQuery:
 
     def count(self, text: str) -> tuple[list[int], int, float]:
         """Returns how often a text has each word, how many words it has, and the weight of words side by side."""
-        counts, runs, words_of = [0] * len(self.words), find_runs(text), self._words_of
-        new = set(runs) - self._known
-        if new:
-            self._known |= new
-            words_of.update((run, found) for run in new if (found := self._find_words(run)))
-        places = [place for place, run in enumerate(runs) if run in words_of]
-        for place in places:
-            for number in words_of[runs[place]]:
+        counts, places = [0] * len(self.words), self._find_places(text)
+        for _, _, words in places:
+            for number in words:
                 counts[number] += 1
-        return counts, len(runs), self._weigh_phrases(runs, places)
+        return counts, text.count(" ") + 1, self._weigh_phrases(text, places) if len(places) > 1 else 0.0
 
-    def _weigh_phrases(self, runs: Sequence[str], places: Sequence[int]) -> float:
+    def _weigh_phrases(self, text: str, places: Sequence[Place]) -> float:
         pairs = set[int]()
-        for place, after in pairwise(places):
-            if after == place + 1:
-                before = self._words_of[runs[place]]
-                pairs.update(number for number in self._words_of[runs[after]] if number - 1 in before)
+        for (_, end, before), (start, _, after) in pairwise(places):
+            if not has_run(text, end, start):
+                pairs.update(number for number in after if number - 1 in before)
         return sum(min(self.rarities[number - 1], self.rarities[number]) for number in pairs)
 
     def may_occur_in(self, text: str) -> bool:
@@ -124,8 +118,6 @@ class RankedQuery:
         return False
 
     def _find_words(self, run: str) -> tuple[int, ...]:
-        if not self.may_occur_in(run):
-            return ()
         forms = find_forms(run)
         return tuple(n for n, word in enumerate(self.words) if word.root in forms or word.term in forms)
 
@@ -170,11 +162,12 @@ class RankedQuery:
         """BM25 of a session as far as its candidates show it."""
         sums = [_TITLE_COUNT * count for count in self.count(title)[0]] if title else [0] * len(self.words)
         for one in found:
-            for number, count in enumerate(one.counts):
-                sums[number] += count > 0
+            if one.own:
+                sums = [total + (count > 0) for total, count in zip(sums, one.counts, strict=True)]
         return sum(
             rarity * count * (_SESSION_K1 + 1) / (count + _SESSION_K1)
             for rarity, count in zip(self.rarities, sums, strict=True)
+            if count
         )
 
     def build_snippet(self, text: str, *, width: int = 160) -> Snippet:
@@ -193,6 +186,21 @@ class RankedQuery:
             text, at, lambda shown: [(start, end) for start, end, _ in self._find_places(shown)], width=width
         )
 
-    def _find_places(self, text: str) -> list[tuple[int, int, tuple[int, ...]]]:
-        found = ((hit.start(), hit.end(), self._words_of.get(hit[0], ())) for hit in iter_run_places(text))
-        return [place for place in found if place[2]]
+    def _find_places(self, text: str) -> list[Place]:
+        """The runs of a text that have words, in order. Looks only where the beginning of a word is."""
+        found, folded, words_of = dict[int, Place](), text.lower(), self._words_of
+        if len(folded) != len(text):  # a letter changed its length: look everywhere
+            return [
+                (one.start(), one.end(), words) for one in iter_run_places(text) if (words := self._find_words(one[0]))
+            ]
+        for beginning in self._beginnings:
+            at = folded.find(beginning)
+            while at >= 0:
+                start, end = expand_to_run(text, at)
+                run = text[start:end]
+                if run not in words_of:
+                    words_of[run] = self._find_words(run)
+                if words := words_of[run]:
+                    found[start] = (start, end, words)
+                at = folded.find(beginning, end)
+        return [found[start] for start in sorted(found)]

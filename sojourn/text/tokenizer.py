@@ -123,9 +123,18 @@ def iter_runs_with(term: str, text: str) -> Iterator[Run]:
         at = run.end
 
 
-def find_runs(text: str) -> list[str]:
-    """Returns the runs of a text as they are written."""
-    return _RUN.compiled.findall(text)
+def expand_to_run(text: str, at: int) -> tuple[int, int]:
+    """Returns where the run around a place begins and ends."""
+    start = at
+    while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
+        start -= 1
+    found = _RUN.compiled.match(text, at)
+    return start, found.end() if found else at + 1
+
+
+def has_run(text: str, start: int, end: int) -> bool:
+    """Whether a run begins in this part of a text."""
+    return _RUN.compiled.search(text, start, end) is not None
 
 
 def iter_run_places(text: str) -> Iterator[re.Match[str]]:

@@ -29,8 +29,8 @@ from sojourn.text.rank import Candidate, RankedQuery
 
 _LIST_ROWS = 2000  # of one word
 _PAGE_ROWS = 100  # candidates that are ranked among each other
-_RECALL_ROWS = 300
-_CENTRES = 80  # best candidates whose neighbours are read
+_RECALL_ROWS = 200
+_CENTRES = 50  # best candidates whose neighbours are read
 _MIN_CONTEXT_WORDS = 3  # shorter requests are ranked without neighbours and sessions
 _COLUMNS = "m.id, m.session_id, m.seq, m.role, m.content, m.structured, m.tool_calls, m.tool_name, m.timestamp"
 _SELECT = f"SELECT {_COLUMNS}, m.native_id, s.title, s.source FROM messages m CROSS JOIN sessions s"
@@ -72,9 +72,11 @@ class _RankedSearch:
 
     def run(self) -> list[SearchHit]:
         wanted = self._skip + self._query.limit
-        hits = [] if self._is_recall else self._find_titles(wanted)
+        if self._is_recall:
+            return list(islice(self._rank(), self._skip, wanted))
+        hits = self._find_titles(wanted)
         hits += islice(self._rank(), max(0, wanted - len(hits)))
-        if len(hits) < wanted and self._is_capped and not self._is_recall:
+        if len(hits) < wanted and self._is_capped:
             known = {(hit.session, hit.seq) for hit in hits}
             newest = search_newest(self._db, replace(self._query, before=None, limit=wanted + len(known)), self._index)
             hits += [hit for hit in newest if (hit.session, hit.seq) not in known]
@@ -214,9 +216,10 @@ class _RankedSearch:
             snippet = build_snippet(parse_query(self._query.text), text)
         else:
             snippet = self._ranked.build_snippet(text)
-        hit = hit_from(one.row, one.message, snippet)
-        return replace(
-            hit,
+        return hit_from(
+            one.row,
+            one.message,
+            snippet,
             score=round(one.candidate.score, 4),
             text=text if self._is_recall else "",
             imported=one.row["native_id"] is not None,

@@ -109,7 +109,7 @@ def message_conditions(query: SearchQuery) -> Conditions:
     return where
 
 
-def hit_from(row: Row, message: Message, snippet: Snippet) -> SearchHit:
+def hit_from(row: Row, message: Message, snippet: Snippet, **more: Any) -> SearchHit:
     return SearchHit(
         session=row["session_id"],
         seq=row["seq"],
@@ -119,7 +119,7 @@ def hit_from(row: Row, message: Message, snippet: Snippet) -> SearchHit:
         title=unescape(row["title"]) if row["title"] else None,
         source=unescape(row["source"]),
         tool_name=message.tool_name,
-        at=row["id"],
+        **{"at": row["id"], **more},
     )
 
 
