@@ -27,7 +27,7 @@ MAX_QUOTES = 12  # messages
 _MAX_QUOTE_CHARS = 400
 _MIN_SCORE = 0.2  # of the best message; calibrated on questions with and without an answer
 _MIN_SHARE = 0.35  # of the best score that a quoted message must have
-_SPEAKER_MESSAGES = 5  # best messages that show who speaks of the matter
+_SPEAKER_MESSAGES = 60  # best messages that show who speaks of the matter
 _MODEL_RUNTIME = "native"  # words answers, where a model is configured
 _MODEL_SECONDS, _ANSWER_TOKENS = 60.0, 600
 _SPEAKER = re.compile(r"^([^\W\d_][\w .'-]{0,30}): ")
@@ -44,9 +44,11 @@ async def ask_history(
 ) -> Answer:
     """Answers a question from what was said. `runtime`: who words the answer, if it can; "" quotes only."""
     hits = await rank_memories(app, question, principal=principal, wait=True)
-    if not hits or hits[0].score < _MIN_SCORE or _is_about_another(question, hits[:_SPEAKER_MESSAGES]):
+    if not hits or hits[0].score < _MIN_SCORE:
         return Answer(found=False, text=NOT_FOUND)
     query = RankedQuery(question, is_question=True)
+    if _is_about_another(question, query, hits):
+        return Answer(found=False, text=NOT_FOUND)
     fitting = [hit for hit in hits if hit.score >= _MIN_SHARE * hits[0].score]
     quotes = [quote for hit in fitting[:MAX_QUOTES] if (quote := await _quote(app, query, hit))]
     if not quotes:
@@ -56,14 +58,34 @@ async def ask_history(
     return Answer(found=True, text=quotes[0].text, quotes=tuple(quotes))
 
 
-def _is_about_another(question: str, hits: Sequence[SearchHit]) -> bool:
-    """Whether the question names one speaker and mostly another one speaks of the matter."""
-    speakers = [hit[1] if (hit := _SPEAKER.match(one.text)) else "" for one in hits]
-    named = {name for name in speakers if name and re.search(rf"\b{re.escape(name)}\b", question)}
-    others = [name for name in speakers if name]
-    if len(set(others)) < 2 and not named:
+def _is_about_another(question: str, query: RankedQuery, hits: Sequence[SearchHit]) -> bool:
+    """Whether the question names one speaker, and the statements of the others have more of its words.
+
+    Names do not count: who is spoken to, or speaks, is no sign of what is spoken of. Neither do questions: they have
+    the words of what the person who is asked answers.
+    """
+    spoken = [(found[1] if (found := _SPEAKER.match(hit.text)) else "", hit.text) for hit in hits]
+    speakers = {speaker for speaker, _ in spoken if speaker}
+    named = {name for name in speakers if re.search(rf"\b{re.escape(name)}\b", question)}
+    if len(named) != 1 or len(speakers) < 2:
         return False
-    return len(named) == 1 and 2 * sum(name in named for name in others) < len(others)
+    counted = [query.count(text)[0] for _, text in spoken]
+    query.set_frequencies([sum(map(bool, column)) for column in zip(*counted, strict=True)], len(counted))
+    parts = {part for name in speakers for part in name.lower().split()}
+    weights = [rarity * (word.term not in parts) for rarity, word in zip(query.rarities, query.words, strict=True)]
+    theirs, others = [0.0, 0.0], [0.0, 0.0]
+    for (speaker, text), counts in list(zip(spoken, counted, strict=True))[:_SPEAKER_MESSAGES]:
+        value = sum(weight for weight, count in zip(weights, counts, strict=True) if count)
+        if speaker in named:
+            theirs.append(value)
+        elif speaker and "?" not in text:
+            others.append(value)
+    return _weigh_best(theirs) < _weigh_best(others)
+
+
+def _weigh_best(values: Sequence[float]) -> float:
+    best, second = sorted(values, reverse=True)[:2]
+    return best + second / 2
 
 
 async def _quote(app: AgentContext, query: RankedQuery, hit: SearchHit) -> Quote | None:

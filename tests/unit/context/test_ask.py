@@ -54,6 +54,12 @@ async def test_what_one_person_said_is_not_told_of_another(kit):
     assert not (await ask(kit, "How long did the marathon of Bob take?")).found
 
 
+async def test_who_asks_about_a_matter_does_not_speak_of_it(kit):
+    lines = ("Ann: How long did your marathon in Ghent take?", "Bob: The marathon took four hours.", "Ann: Well done!")
+    await told(kit, *lines, title="Sport")
+    assert (await ask(kit, "How long did the marathon of Bob in Ghent take?")).found
+
+
 @pytest.mark.parametrize(
     ("said", "text", "seqs"),
     [
