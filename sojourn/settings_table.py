@@ -133,6 +133,12 @@ tools.environment | text
     Variables that commands see besides PATH, HOME and the like, separated by commas.
 tools.private_hosts | text
     Hosts of the private network that web_fetch may read, separated by commas.
+tools.search_engine | text | wikipedia | wikipedia, searxng, marginalia, brave, tavily
+    Which engine web_search asks. wikipedia and searxng need no key.
+tools.search_url | text
+    The address of your SearXNG, or another address of the engine; empty: the engine's own.
+tools.search_key | secret
+    The key for the engine.
 tools.parallel_calls | number | 8 | 1..100
     How many tool calls of one answer run at once; the others wait.
 tools.delegates | number | 4 | 0..100

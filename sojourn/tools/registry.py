@@ -19,6 +19,7 @@ from sojourn.tools.skills import skill_view_tool, skills_list_tool
 from sojourn.tools.terminal import execute_code_tool, terminal_tool
 from sojourn.tools.todo import todo_tool
 from sojourn.tools.web import web_fetch_tool
+from sojourn.tools.web_search import web_search_tool
 
 FACTORIES: tuple[Callable[[AgentContext], Tool], ...] = (
     terminal_tool,
@@ -30,6 +31,7 @@ FACTORIES: tuple[Callable[[AgentContext], Tool], ...] = (
     search_files_tool,
     send_file_tool,
     web_fetch_tool,
+    web_search_tool,
     session_search_tool,
     session_list_tool,
     memory_tool,

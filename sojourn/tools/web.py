@@ -12,6 +12,7 @@ import re
 import socket
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 import httpx2
@@ -113,13 +114,16 @@ MAX_REDIRECTS = 5  # hops
 MAX_SECONDS = 30.0
 MAX_PARSE_SECONDS = 10.0
 _PARSE_MEMORY_BYTES = 1 << 30
+_HEADERS = MappingProxyType({"Accept": "text/html,text/plain,*/*;q=0.5"})
 USER_AGENT = "Mozilla/5.0 (compatible; sojourn; reads one page for a person)"
 _TEXT = re.compile(r"text/|application/(?:[\w.+-]*(?:json|xml|yaml)|javascript|x-ndjson|toml)|image/svg")
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset=[\"']?([\w-]{2,40})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class Page:
+    """What a server answered; `leads_to` is where it sends us instead."""
+
     url: str
     status: int
     media_type: str
@@ -162,7 +166,7 @@ def _ask_after_private_reading(at: Workspace, arguments: Mapping[str, Json]) -> 
     return Question(id="", text=text, detail=str(arguments["url"]), dangerous=True, scope="network")
 
 
-async def _follow(client: httpx2.AsyncClient, url: str, allowed: set[str], at: Workspace) -> _Page:
+async def _follow(client: httpx2.AsyncClient, url: str, allowed: set[str], at: Workspace) -> Page:
     """Follows redirects and checks every step: a public page must not lead to a private one."""
     first = ""
     for _ in range(MAX_REDIRECTS + 1):
@@ -173,18 +177,22 @@ async def _follow(client: httpx2.AsyncClient, url: str, allowed: set[str], at: W
                 f"The page leads to {target.host}, which the person has not named.",
                 hint=f"Call web_fetch with {url[:500]}: the person is asked.",
             )
-        page = await _fetch(client, target)
+        page = await fetch(client, target)
         if not page.leads_to:
             return page
         url = urljoin(page.url, page.leads_to)
     raise BadInput(f"The page leads on more than {MAX_REDIRECTS} times.", hint="Use the address it leads to.")
 
 
-async def _fetch(client: httpx2.AsyncClient, target: FetchTarget) -> _Page:
-    headers = {"Host": target.host_header, "User-Agent": USER_AGENT, "Accept": "text/html,text/plain,*/*;q=0.5"}
+async def fetch(
+    client: httpx2.AsyncClient, target: FetchTarget, *, headers: Mapping[str, str] = _HEADERS, body: Json = None
+) -> Page:
+    """Fetches one page without following where it leads; `body` is sent as JSON. PlatformDown."""
+    sent = {**headers, "Host": target.host_header, "User-Agent": USER_AGENT}
+    method = "GET" if body is None else "POST"
     try:
         extensions = {"sni_hostname": target.host}
-        async with client.stream("GET", target.pinned, headers=headers, extensions=extensions) as answer:
+        async with client.stream(method, target.pinned, headers=sent, json=body, extensions=extensions) as answer:
             return await _read(answer, target)
     except httpx2.TimeoutException as error:
         raise PlatformDown(
@@ -196,7 +204,7 @@ async def _fetch(client: httpx2.AsyncClient, target: FetchTarget) -> _Page:
         ) from error
 
 
-async def _read(answer: httpx2.Response, target: FetchTarget) -> _Page:
+async def _read(answer: httpx2.Response, target: FetchTarget) -> Page:
     media_type, _, rest = answer.headers.get("content-type", "").partition(";")
     leads_to = answer.headers.get("location", "") if answer.status_code in (301, 302, 303, 307, 308) else ""
     data = bytearray()
@@ -205,7 +213,7 @@ async def _read(answer: httpx2.Response, target: FetchTarget) -> _Page:
             data += piece
             if len(data) > MAX_PAGE_BYTES:
                 break
-    return _Page(
+    return Page(
         url=target.url.geturl(),
         status=answer.status_code,
         media_type=media_type.strip().lower(),
@@ -216,7 +224,7 @@ async def _read(answer: httpx2.Response, target: FetchTarget) -> _Page:
     )
 
 
-def _decode_limited(page: _Page, raw: bool) -> str:
+def _decode_limited(page: Page, raw: bool) -> str:
     """Decodes a page; a large one in a process of its own, because a page can be made to keep a parser busy."""
     if len(page.data) <= INLINE_BYTES:
         return _decode(page, raw)
@@ -228,7 +236,7 @@ def _decode_limited(page: _Page, raw: bool) -> str:
         ) from error
 
 
-def _decode(page: _Page, raw: bool) -> str:
+def _decode(page: Page, raw: bool) -> str:
     if page.media_type and not _TEXT.match(page.media_type):
         raise BadInput(
             f"{page.url} is {page.media_type} ({len(page.data)} bytes), not text.", hint="Fetch it with a command."
