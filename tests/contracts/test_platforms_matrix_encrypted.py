@@ -176,6 +176,47 @@ async def test_a_message_of_one_person_is_not_read_as_anothers(harness: Encrypte
         assert (await ear.hear()).text == "sojourn, is that you?"
 
 
+async def encrypt_without_key(harness: EncryptedHarness, room: str, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A message of the first person that nobody can read, and the key of it for our device, which is not sent yet."""
+    client = harness.clients[harness.people[0].id]
+    await sync(client)
+    await client.joined_members(room)
+    client.olm.users_for_key_query.add(harness.us)
+    await client.keys_query()
+    [device] = client.device_store.active_user_devices(harness.us)
+    if client.olm.session_store.get(device.curve25519) is None:
+        await client.keys_claim({harness.us: [device.id]})
+    assert client.olm.session_store.get(device.curve25519) is not None
+    client.olm.create_outbound_group_session(room)
+    _, keys = client.olm.share_group_session(room, [harness.us], ignore_unverified_devices=True)
+    assert keys["messages"][harness.us][device.id]
+    client.olm.outbound_group_sessions[room].shared = True
+    _, secret = client.encrypt(room, "m.room.message", {"msgtype": "m.text", "body": text})
+    client.invalidate_outbound_session(room)
+    return secret, keys
+
+
+async def test_a_key_that_comes_late_is_waited_for_across_a_restart(harness: EncryptedHarness, adapter: Matrix):
+    room, ann = harness.chats["dm"], harness.people[0].id
+    async with listening(harness, adapter) as ear:  # publishes the keys of our device
+        await harness.write(at(room), "first of all", harness.people[0])
+        assert (await ear.hear()).text == "first of all"
+        await ear.hears_nothing()
+    secret, keys = await encrypt_without_key(harness, room, "better late")
+    await post_raw(harness, room, secret, ann, "m.room.encrypted")
+    async with listening(harness, adapter) as ear:
+        await harness.write(at(harness.chats["group"]), "sojourn, in the meantime", harness.people[1])
+        assert (await ear.hear()).text == "sojourn, in the meantime"
+        await ear.hears_nothing()
+    await adapter.close()
+    again = harness.connect()
+    async with listening(harness, again) as ear:
+        await harness.ask("PUT", f"/sendToDevice/m.room.encrypted/{uuid.uuid4().hex}", ann, keys)
+        assert (await ear.hear()).text == "better late"
+        await ear.hears_nothing()
+    await again.close()
+
+
 async def test_garbage_from_anybody_does_not_stop_the_line(harness: EncryptedHarness, adapter: Matrix):
     """The SDK by itself ends its sync with an exception, again and again, for some of these."""
     eve = await harness.register(f"eve{uuid.uuid4().hex[:6]}")

@@ -257,7 +257,7 @@ def encode_json(value: Json, redact: Redactor) -> str:
     text = redact(text)
     for number, one in enumerate(aside):
         stored = one if isinstance(one, Identifier) else redact(one)
-        text = text.replace(f'"{_MARK}{number}"', json.dumps(stored, ensure_ascii=False))
+        text = text.replace(f'"{_build_mark(one, number)}"', json.dumps(stored, ensure_ascii=False))
     return escape(text)
 
 
@@ -266,10 +266,15 @@ def _set_aside(value: Json, aside: list[str]) -> Json:
     most of them for the second time."""
     if isinstance(value, str) and (isinstance(value, Identifier) or len(value) > INLINE_CHARS):
         aside.append(value)
-        return f"{_MARK}{len(aside) - 1}"
+        return _build_mark(value, len(aside) - 1)
     if isinstance(value, dict):
         return {_set_aside(name, aside): _set_aside(one, aside) for name, one in value.items()}
     return [_set_aside(one, aside) for one in value] if isinstance(value, list) else value
+
+
+def _build_mark(value: str, number: int) -> str:
+    """An identifier's mark is a placeholder, which is not redacted whatever its field is called: `sender_key`."""
+    return f"<{_MARK}{number}>" if isinstance(value, Identifier) else f"{_MARK}{number}"
 
 
 def decode_json(text: str) -> Json:
