@@ -74,6 +74,7 @@ check: venv ## ruff, mypy, import contracts, names, sizes, licences, and the sou
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m scripts.check_names
 	$(BIN)/python -m scripts.check_licences
+	$(PYTEST) -q -n 0 tests/unit/dashboard/test_chinese_texts.py
 	@scripts/web --check
 
 fmt: venv ## format, and mend what ruff and Biome can mend

@@ -28,6 +28,7 @@ PAGE_PATHS = (
     "/settings",
     "/settings/{section}",
     "/import",
+    "/schedules",
 )
 _OTHERS = (
     "/plugins",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -32,9 +33,16 @@ class ScheduleBody(BaseModel):
     budget_usd: float = Field(default=0.0, ge=0, le=1_000_000, description="Of a month; 0: none.")
 
 
-class PauseBody(BaseModel):
+class ScheduleChange(BaseModel):
+    """What is different from now on; what is left out stays."""
+
     model_config = ConfigDict(extra="forbid")
-    paused: bool
+    paused: bool | None = None
+    when: str | None = Field(default=None, min_length=1, max_length=200)
+    text: str | None = Field(default=None, min_length=1, max_length=100_000)
+    name: str | None = Field(default=None, min_length=1, max_length=100)
+    deliver: str | None = Field(default=None, max_length=200)
+    budget_usd: float | None = Field(default=None, ge=0, le=1_000_000)
 
 
 def router(app: AppContext) -> APIRouter:
@@ -76,11 +84,10 @@ def router(app: AppContext) -> APIRouter:
         book = ScheduleBook(app.store)
         return [run_to_json(one) for one in await book.list_runs(await book.find(id))]
 
-    @api.patch("/schedules/{id}", summary="Pause a schedule, or go on")
-    async def pause(id: str, wanted: PauseBody) -> dict[str, Any]:
+    @api.patch("/schedules/{id}", summary="Change a schedule, pause it, or go on")
+    async def change(id: str, wanted: ScheduleChange) -> dict[str, Any]:
         book = ScheduleBook(app.store)
-        reason = "you paused it" if wanted.paused else ""
-        return schedule_to_json(await book.change(await book.find(id), lambda one: replace(one, paused=reason)))
+        return schedule_to_json(await book.change(await book.find(id), lambda one: _apply(one, wanted)))
 
     @api.delete("/schedules/{id}", status_code=204, summary="Remove a schedule")
     async def remove(id: str) -> None:
@@ -88,3 +95,13 @@ def router(app: AppContext) -> APIRouter:
         await book.remove(await book.find(id))
 
     return api
+
+
+def _apply(schedule: Schedule, wanted: ScheduleChange) -> Schedule:
+    changes = wanted.model_dump(exclude_none=True)
+    if "paused" in changes:
+        changes["paused"] = "you paused it" if changes["paused"] else ""
+    if "when" in changes:
+        changes["recurrence"] = parse_recurrence(changes["when"], schedule.recurrence.timezone)
+        changes["last_at"] = time.time()  # no time before the change is made up for
+    return replace(schedule, **changes)

@@ -11,7 +11,7 @@ const SUCCESS_STATES = ["sent", "delivered"];
 export function DeliveryLog({ polled }: { polled: Polled<Delivery[]> }) {
   const { t, language } = useMessages();
   return (
-    <section className="card" aria-label={t("deliveries.title")}>
+    <section className="card">
       <h2>{t("deliveries.title")}</h2>
       <ErrorMessage error={polled.error} />
       {polled.data?.length === 0 && <p className="dim">{t("deliveries.none")}</p>}

@@ -89,6 +89,7 @@ export function Facts() {
                   className="grow"
                   aria-label={t("memory.edit")}
                   value={editing.text}
+                  onKeyDown={(event) => event.key === "Escape" && setEditing(null)}
                   onChange={(event) => setEditing({ id: fact.id, text: event.target.value })}
                 />
                 <button className="button primary">{t("action.save")}</button>

@@ -1,8 +1,10 @@
-import { useEffect, useState } from "react";
-import { getJson, isAbortError } from "@/api/http";
+import { useCallback, useEffect, useState } from "react";
+import { getJson, isAbortError, sendJson } from "@/api/http";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { Markdown } from "@/components/Markdown";
+import { showToast } from "@/components/Toasts";
 import { useMessages } from "@/memory/messages";
+import { SkillForm } from "@/memory/SkillForm";
 import { useSentences } from "@/serverTexts/serverTexts";
 
 interface Skill {
@@ -30,17 +32,34 @@ export function Skills() {
   const [request, setRequest] = useState("");
   const [ranked, setRanked] = useState<RankedSkill[] | null>(null);
   const [error, setError] = useState<unknown>(null);
+  const [isEditing, setIsEditing] = useState(false);
+  const load = useCallback(
+    (signal?: AbortSignal) =>
+      getJson<Skill[]>(`${SKILLS_API}/skills`, signal).then(setSkills, (problem: unknown) => {
+        if (!isAbortError(problem)) setError(problem);
+      }),
+    [],
+  );
   useEffect(() => {
     const controller = new AbortController();
-    getJson<Skill[]>(`${SKILLS_API}/skills`, controller.signal).then(setSkills, (problem: unknown) => {
-      if (!isAbortError(problem)) setError(problem);
-    });
+    void load(controller.signal);
     return () => controller.abort();
-  }, []);
-  const toggleSkill = (name: string) =>
-    open?.name === name
-      ? setOpen(null)
-      : getJson<Skill>(`${SKILLS_API}/skills/${encodeURIComponent(name)}`).then(setOpen, setError);
+  }, [load]);
+  const reload = () => {
+    setOpen(null);
+    setIsEditing(false);
+    void load();
+  };
+  const remove = (name: string) =>
+    sendJson("DELETE", `${SKILLS_API}/skills/${encodeURIComponent(name)}`).then(() => {
+      showToast(t("memory.skill.removed", { name }));
+      reload();
+    }, setError);
+  const toggleSkill = (name: string) => {
+    setIsEditing(false);
+    if (open?.name === name) return setOpen(null);
+    return getJson<Skill>(`${SKILLS_API}/skills/${encodeURIComponent(name)}`).then(setOpen, setError);
+  };
   return (
     <section className="card">
       <h2>{t("memory.skills")}</h2>
@@ -101,12 +120,34 @@ export function Skills() {
             </div>
             {open?.name === skill.name && (
               <div className="card">
-                <Markdown text={open.body ?? ""} />
+                {isEditing ? (
+                  <SkillForm
+                    skill={{ name: open.name, description: open.description, body: open.body ?? "" }}
+                    onSave={reload}
+                    cancel={() => setIsEditing(false)}
+                  />
+                ) : (
+                  <>
+                    <Markdown text={open.body ?? ""} />
+                    <div className="row">
+                      <button className="button" onClick={() => setIsEditing(true)}>
+                        {t("action.edit")}
+                      </button>
+                      <button className="button danger" onClick={() => void remove(open.name)}>
+                        {t("action.remove")}
+                      </button>
+                    </div>
+                  </>
+                )}
               </div>
             )}
           </li>
         ))}
       </ul>
+      <details>
+        <summary>{t("memory.skill.add")}</summary>
+        <SkillForm onSave={reload} />
+      </details>
     </section>
   );
 }

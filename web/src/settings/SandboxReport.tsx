@@ -25,7 +25,7 @@ export function SandboxReport() {
     return () => controller.abort();
   }, []);
   return (
-    <section className="card" aria-labelledby="sandbox">
+    <section className="card">
       <h2 id="sandbox">{t("sandbox.title")}</h2>
       <ErrorMessage error={error} />
       {sandbox && (
