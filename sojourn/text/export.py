@@ -12,7 +12,15 @@ from sojourn.core.attachments import attachments_of
 from sojourn.core.messages import Json, Message, parts_of, text_of, tool_calls_of
 from sojourn.core.sessions import Recorded, Session
 from sojourn.text.formatting import format_time, one_line, pluralize, to_iso
-from sojourn.text.transcript import SpokenText, ToolExchange, TranscriptPiece, fold_messages, is_undone
+from sojourn.text.transcript import (
+    SpokenText,
+    ToolExchange,
+    TranscriptPiece,
+    fold_messages,
+    has_words,
+    is_undone,
+    summarize_call,
+)
 
 ENDINGS = {"jsonl": ".jsonl", "markdown": ".md", "html": ".html"}
 _SPEAKERS = {"user": "You", "assistant": "Agent", "system": "System"}
@@ -30,7 +38,7 @@ def to_markdown(session: Session, rows: Sequence[Recorded]) -> Iterator[str]:
         yield f"- **{name}:** {value}\n"
     shown = (row for row in rows if isinstance(row.item, Message) and not is_undone(row.item))
     speaker = ""
-    for piece in fold_messages(shown):
+    for piece in filter(has_words, fold_messages(shown)):
         who = _speaker_of(piece)
         if isinstance(piece, SpokenText) or who != speaker:
             yield f"\n## {who} · {format_time(piece.at)}\n"
@@ -57,7 +65,7 @@ def _speaker_of(piece: TranscriptPiece) -> str:
 
 
 def _render_exchange(piece: ToolExchange) -> str:
-    name, arguments = _escape(piece.call.name), _escape(one_line(piece.call.arguments, 60))
+    name, arguments = _escape(piece.call.name), _escape(one_line(summarize_call(piece.call), 60))
     call = "\n" + fence(_indent_json(piece.call.arguments), "json") if piece.call.arguments else ""
     answer = fence(piece.answer, "text") if piece.answer is not None else "*It did not answer.*\n"
     return f"\n<details>\n<summary><code>{name}</code> {arguments}</summary>\n{call}\n{answer}\n</details>\n"

@@ -13,7 +13,7 @@ from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, Session
 from sojourn.text.formatting import format_time, one_line, pluralize, to_iso
 from sojourn.text.redaction import redact
-from sojourn.text.transcript import SpokenText, TranscriptPiece, fold_messages, is_undone
+from sojourn.text.transcript import SpokenText, TranscriptPiece, fold_messages, has_words, is_undone, summarize_call
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -43,7 +43,7 @@ def to_html(session: Session, rows: Sequence[Recorded]) -> Iterator[str]:
     yield f"<style>{_STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n"
     yield f"<p>{_describe(session)}</p>\n</header>\n<main>\n"
     shown = (row for row in rows if isinstance(row.item, Message) and not is_undone(row.item))
-    for folded, pieces in groupby(fold_messages(shown), key=lambda piece: piece.message.compacted):
+    for folded, pieces in groupby(filter(has_words, fold_messages(shown)), key=lambda piece: piece.message.compacted):
         if folded:
             yield "<details>\n<summary>Earlier messages (summarised)</summary>\n"
         for piece in pieces:
@@ -66,7 +66,7 @@ def _render(piece: TranscriptPiece) -> str:
         label = who or _clean(one_line(piece.message.role, 40))
         head = f'<p class="who">{label} · {format_time(piece.at)}</p>'
         return f'<article class="{kind}" id="m{piece.seq}">\n{head}\n{_render_text(piece.text)}</article>\n'
-    name, arguments = _clean(one_line(piece.call.name, 80)), _clean(one_line(piece.call.arguments, 80))
+    name, arguments = _clean(one_line(piece.call.name, 80)), _clean(one_line(summarize_call(piece.call), 80))
     answer = _clean(piece.answer) if piece.answer is not None else "It did not answer."
     asked = f"<pre>{_clean(piece.call.arguments)}</pre>\n" if piece.call.arguments else ""
     head = f"<summary><code>{name}</code> {arguments}</summary>"

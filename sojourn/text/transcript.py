@@ -71,7 +71,11 @@ def fold_messages(rows: Iterable[Recorded]) -> Iterator[TranscriptPiece]:
     yield from waiting.values()
 
 
-_TELLING_ARGUMENTS = ("command", "file_path", "path", "pattern", "query", "url", "skill", "description", "prompt")
+_TELLING_ARGUMENTS = (
+    *("command", "cmd", "commands", "file_path", "filePath", "absolute_path", "path", "pattern", "query", "url"),
+    *("skill", "description", "prompt"),
+)
+_SHELL_FLAGS = ("-c", "-lc")
 
 
 def summarize_call(call: ToolCall) -> str:
@@ -82,14 +86,27 @@ def summarize_call(call: ToolCall) -> str:
         found = None
     if not isinstance(found, dict):
         return call.arguments
-    key = next((name for name in _TELLING_ARGUMENTS if isinstance(found.get(name), str) and found[name].strip()), "")
-    if key:
-        return str(found[key])
+    told = (_to_words(name, found[name]) for name in _TELLING_ARGUMENTS if name in found)
+    if words := next(filter(None, told), ""):
+        return words
     pairs = (
         f"{name}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
         for name, value in found.items()
     )
     return " ".join(pairs)
+
+
+def _to_words(name: str, value: object) -> str:
+    """A telling argument as text, also where a program passes a command as a list; empty for anything else."""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        is_script = len(value) == 3 and value[1] in _SHELL_FLAGS
+        value = value[2] if is_script else ("; " if name == "commands" else " ").join(value)
+    return value if isinstance(value, str) and value.strip() else ""
+
+
+def has_words(piece: TranscriptPiece) -> bool:
+    """Whether a reader sees something of it: a message may be thoughts alone."""
+    return isinstance(piece, ToolExchange) or bool(piece.text.strip())
 
 
 def summarize_answer(answer: str | None) -> str:

@@ -34,7 +34,7 @@ from sojourn.ports.importer import Transcript
 
 NAME = "codex"
 _CONTEXT = re.compile(r"\s*(?:<([a-z_ ]+)>.*</\1>\s*$|# AGENTS\.md instructions)", re.DOTALL)
-_INJECTED = re.compile(r"\A(?:\s*<([a-z_]+)>.*?</\1>)+", re.DOTALL)
+_INJECTED = re.compile(r"\A(?:\s*<([a-z][a-z_-]*)(?: [^<>]*)?>.*?</\1>)+", re.DOTALL)
 _REQUEST_HEADING = "## My request for Codex:"
 _CWD = re.compile(r"(?:<cwd>|Current working directory: )([^<\n]+)")
 # These events repeat other records.

@@ -279,3 +279,11 @@ def test_a_title_is_what_the_person_asked_for_and_the_text_stays(tmp_path: Path,
     found = read(tmp_path, message("user", prompt), typed(prompt))
     assert found.fields["title"] == "Mend the fence"
     assert any(prompt.strip() in text_of(one) for one in found.messages)
+
+
+def test_text_that_a_plugin_puts_before_a_prompt_is_not_its_title(tmp_path: Path) -> None:
+    added = (
+        '<plugin-context name="notes" version="2">\nUse them.\n</plugin-context>\n<ide_selection>x</ide_selection>\n'
+    )
+    found = read(tmp_path, message("user", added + "Mend the roof"), typed(added + "Mend the roof"))
+    assert found.fields["title"] == "Mend the roof"

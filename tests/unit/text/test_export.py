@@ -2,14 +2,16 @@ import json
 import re
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.core.messages import Message, ToolCall, assistant, is_internal, tool_result, user
 from sojourn.core.sessions import Recorded, Session, SessionId
 from sojourn.text.export import fence, to_markdown
+from sojourn.text.html_export import to_html
 from sojourn.text.jsonl_export import to_jsonl
-from sojourn.text.transcript import SpokenText, ToolExchange, fold_messages, summarize_answer
+from sojourn.text.transcript import SpokenText, ToolExchange, fold_messages, summarize_answer, summarize_call
 
 ID = SessionId("s1")
 LS = ToolCall(id="c1", name="terminal", arguments='{"command": "ls"}')
@@ -83,6 +85,35 @@ def test_markdown_folds_calls_and_hides_what_was_undone():
     assert "<summary><code>terminal</code>" in text
     assert "````text\n``` not the end\n````" in text
     assert "secret thought" not in text
+
+
+@pytest.mark.parametrize("render", [to_markdown, to_html])
+def test_a_message_of_thoughts_alone_is_not_an_empty_heading(render):
+    session = Session(id=ID, title="Plan", started_at=1.7e9, message_count=3)
+    thought = Message(role="assistant", content=None, reasoning="hm")
+    text = "".join(render(session, kept(user("look"), thought, assistant("Yes.", [LS]), tool_result(LS, "a"))))
+    assert text.count("Agent ·") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ({"command": "ls"}, "ls"),
+        ({"cmd": "ls -l", "workdir": "/w"}, "ls -l"),
+        ({"command": ["bash", "-lc", "ls -l | wc"], "timeout": 5}, "ls -l | wc"),
+        ({"command": ["git", "status"]}, "git status"),
+        ({"commands": ["ls", "pwd"]}, "ls; pwd"),
+        ({"absolute_path": "/w/a"}, "/w/a"),
+        ({"command": []}, "command=[]"),
+        ({"command": [1]}, "command=[1]"),
+    ],
+)
+def test_a_call_of_any_program_shows_its_command(arguments, shown):
+    call = ToolCall(id="c", name="x", arguments=json.dumps(arguments))
+    assert summarize_call(call) == shown
+    session = Session(id=ID, title="Plan", started_at=1.7e9)
+    text = "".join(to_markdown(session, kept(assistant(None, [call]), tool_result(call, "a"))))
+    assert f"<code>x</code> {shown}</summary>" in text.replace("&quot;", '"')
 
 
 def test_a_fence_is_longer_than_any_inside():
