@@ -18,7 +18,7 @@ MAX_RANKED = 200  # messages
 _NO_SESSION = SessionId("")
 _ROLES = ("user", "assistant")
 _SIMILARITY_WEIGHT = 0.3
-_MAX_COMPARED = 100  # messages whose meaning is compared with the request
+_MAX_COMPARED = 60  # messages whose meaning is compared with the request
 _PERIOD_WEIGHT = 0.15
 _AFTER_SECONDS = 14 * 86_400.0  # what happened in a period is told in it or soon after
 
