@@ -6,43 +6,41 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 import click
 
 from sojourn.cli.command_table import PRINT_CHECKS
+from sojourn.cli.commands.agent_checks import check_agents
+from sojourn.cli.commands.doctor_check import CheckState, DoctorCheck, Mend
 from sojourn.cli.context import CommandContext, with_context
 from sojourn.cli.options import JsonCommand
-from sojourn.core.errors import MissingPackage, SojournError
+from sojourn.core.errors import BadInput, MissingPackage, SojournError
 from sojourn.core.settings import Settings
 from sojourn.ports.store import Health
 from sojourn.sandbox.enforcement import find_support
 from sojourn.sandbox.guarantees import list_guarantees
+from sojourn.setting_changes import change_setting
 from sojourn.text.formatting import format_bytes, pluralize
 
-State = Literal["ok", "warning", "problem"]
 _LOW_DISK_BYTES = 1_000_000_000
 _FULL_DISK_BYTES = 50_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class DoctorCheck:
-    """The result of one check."""
-
-    what: str
-    state: State
-    detail: str
-    hint: str = ""
+_FIX_HINT = "Without it, `doctor` says how to mend each."
 
 
 @click.command(cls=JsonCommand)
+@click.option("--fix", is_flag=True, help="Offer to mend what can be mended; each is asked about.")
 @with_context
-def doctor(context: CommandContext) -> None:
+def doctor(context: CommandContext, fix: bool) -> None:
     """Check that everything is in order. Exits with 1 if something is wrong."""
+    if fix and not context.is_interactive:
+        raise BadInput("--fix asks before it changes anything, and there is no terminal to ask on.", hint=_FIX_HINT)
     checks = _run_checks(context)
     values = [{"check": one.what, "state": one.state, "detail": one.detail, "hint": one.hint} for one in checks]
     context.show(values, PRINT_CHECKS, checks)
+    for mend in [one.mend for one in checks if one.mend is not None] if fix else ():
+        if context.ask(mend.question):
+            mend.run()
+            context.say("Done.")
     if any(one.state == "problem" for one in checks):
         raise click.exceptions.Exit(1)
 
@@ -62,7 +60,7 @@ def _run_checks(context: CommandContext) -> list[DoctorCheck]:
     )
     found += [_check_home(settings), _check_disk(settings), _check_store(context, settings)]
     found += _check_secrets(context, settings)
-    return [*found, *_check_histories(context), *_check_plugins(context)]
+    return [*found, *_check_histories(context), *_check_plugins(context), *check_agents(context)]
 
 
 def _check_python() -> DoctorCheck:
@@ -102,7 +100,10 @@ def _check_home(settings: Settings) -> DoctorCheck:
         return DoctorCheck("home", "problem", f"{home} is not a folder", "Choose another one with SOJOURN_HOME.")
     mode = home.stat().st_mode & 0o777
     if mode & 0o077:
-        return DoctorCheck("home", "warning", f"{home} can be read by others (mode {mode:o})", f"chmod 700 {home}")
+        mend = Mend(f"Make {home} readable for you alone?", lambda: home.chmod(0o700))
+        return DoctorCheck(
+            "home", "warning", f"{home} can be read by others (mode {mode:o})", f"chmod 700 {home}", mend
+        )
     return DoctorCheck("home", "ok", f"{home} (mode {mode:o})")
 
 
@@ -112,7 +113,7 @@ def _check_disk(settings: Settings) -> DoctorCheck:
         place = place.parent
     free = shutil.disk_usage(place).free
     if free < _LOW_DISK_BYTES:
-        state: State = "problem" if free < _FULL_DISK_BYTES else "warning"
+        state: CheckState = "problem" if free < _FULL_DISK_BYTES else "warning"
         return DoctorCheck("disk", state, f"only {format_bytes(free)} free at {place}", "Free some space.")
     return DoctorCheck("disk", "ok", f"{format_bytes(free)} free")
 
@@ -133,7 +134,8 @@ def _check_secrets(context: CommandContext, settings: Settings) -> Iterator[Doct
     if not settings["database_url"] and not (settings.home / "state.db").exists():
         return
     if not settings["redact"]:
-        yield DoctorCheck("secrets", "warning", "secrets are not redacted", "`sojourn config set redact yes`")
+        mend = Mend("Redact secrets from now on?", lambda: change_setting(context.app, "redact", "yes"))
+        yield DoctorCheck("secrets", "warning", "secrets are not redacted", "`sojourn config set redact yes`", mend)
         return
     try:
         found = context.run(lambda app: app.store.stats()).redacted
@@ -151,7 +153,7 @@ def to_check(health: Health) -> DoctorCheck:
     """Converts the health of a store to a check."""
     if health.state == "healthy":
         return DoctorCheck("store", "ok", f"healthy: {health.store}")
-    state: State = "warning" if health.readable else "problem"
+    state: CheckState = "warning" if health.readable else "problem"
     return DoctorCheck("store", state, f"{health.state}: {health.error or health.store}", health.hint)
 
 
@@ -178,5 +180,5 @@ def _check_plugins(context: CommandContext) -> Iterator[DoctorCheck]:
     working = len(context.plugins.all())
     yield DoctorCheck("plugins", "ok", f"{pluralize(working, 'plugin')} loaded")
     for name, error in context.plugins.problems.items():
-        state: State = "warning" if isinstance(error, MissingPackage) else "problem"
+        state: CheckState = "warning" if isinstance(error, MissingPackage) else "problem"
         yield DoctorCheck("plugins", state, f"{name}: {error}", error.hint)

@@ -10,7 +10,7 @@ from rich.table import Column
 from rich.text import Text
 
 from sojourn import __version__
-from sojourn.cli.commands.doctor import DoctorCheck
+from sojourn.cli.commands.doctor_check import DoctorCheck
 from sojourn.cli.views.console import make_table
 from sojourn.core.settings import Settings
 from sojourn.ports.importer import FoundHistory
@@ -28,6 +28,8 @@ def print_checks(screen: Console, found: Sequence[DoctorCheck]) -> None:
     wrong = sum(one.state == "problem" for one in found)
     if wrong:
         screen.print(Text(f"\n{pluralize(wrong, 'problem')} found.", style="bold red"))
+    elif warnings := sum(one.state == "warning" for one in found):
+        screen.print(Text(f"\nNothing is broken; {pluralize(warnings, 'warning')} to look at.", style="yellow"))
     else:
         screen.print(Text("\nEverything is in order.", style="green"))
 
