@@ -41,6 +41,8 @@ server.port | number | 8790 | 0..65535 | PORT
     The port `sojourn serve` listens on; 0 takes a free one.
 server.token | secret |  |  | TOKEN
     The token clients must show. Empty: one that is made once and kept in the home.
+server.public_url | text |  |  | PUBLIC_URL
+    The secure address (https) under which a proxy or Tailscale shows this server, for phones. Empty: none.
 server.heartbeat_seconds | decimal | 15 | 0.05..15 | HEARTBEAT
     After how much silence a live stream says that it is alive.
 server.idle_seconds | decimal | 600 | 1..604800 | IDLE
@@ -202,9 +204,9 @@ SETTINGS_BY_NAME = {setting.name: setting for setting in SETTINGS}
 LOOK_SECONDS = 0.005  # between two looks at config.toml; whoever changes it waits that long before saying so
 NEED_RESTART = frozenset(
     """
-    home database_url redact server.host server.port server.token server.heartbeat_seconds server.idle_seconds
-    model.local_file achievements.ttl_seconds memory.notes templates.automatic templates.most templates.result_chars
-    gateway.embedded gateway.at_once gateway.lease_seconds
+    home database_url redact server.host server.port server.token server.public_url server.heartbeat_seconds
+    server.idle_seconds model.local_file achievements.ttl_seconds memory.notes templates.automatic templates.most
+    templates.result_chars gateway.embedded gateway.at_once gateway.lease_seconds
     """.split()  # noqa: SIM905  as below
 )
 # The variables that a tool's command sees. Any other may hold a secret.

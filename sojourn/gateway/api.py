@@ -29,13 +29,14 @@ from sojourn.gateway.network_setup import (
     remove_network,
     send_test_message,
 )
-from sojourn.gateway.network_sign_in import SignIns, draw_code
+from sojourn.gateway.network_sign_in import SignIns
 from sojourn.gateway.pairing import Identities
 from sojourn.gateway.pairing_invitations import PairingInvitations, build_start_link
 from sojourn.gateway.status import delivery_to_json, find_line_states, handoff_to_json, read_status
 from sojourn.ports.app import AppContext, HasStore
 from sojourn.ports.service import Caller
 from sojourn.text.codec import encode_value
+from sojourn.text.qr_code import draw_code
 
 _FAULTS: dict[int | str, dict[str, Any]] = {
     404: {"description": "The session, hand-off, code or platform does not exist."},

@@ -28,13 +28,14 @@ from sojourn.gateway.network_setup import (
     remove_network,
     send_test_message,
 )
-from sojourn.gateway.network_sign_in import open_steps, render_code, walk_steps
+from sojourn.gateway.network_sign_in import open_steps, walk_steps
 from sojourn.gateway.pairing_invitations import PairingInvitation, PairingInvitations, build_start_link
 from sojourn.gateway.status import find_line_states, render_connection
 from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
 from sojourn.ports.platform import BotProfile
 from sojourn.ports.plugin import SignInStep
+from sojourn.text.qr_code import render_code
 
 _HOW_TO = "docs/how-to/receive-requests.md"
 _FAREWELL_SECONDS = 1.5

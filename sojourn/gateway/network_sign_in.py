@@ -10,18 +10,15 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-from segno import make_qr
-
 from sojourn.core.errors import BadInput, NotFound, SojournError
 from sojourn.gateway.network_setup import Network, add_network
 from sojourn.ports.app import AppContext
 from sojourn.ports.platform import BotProfile
 from sojourn.ports.plugin import SignInStep
+from sojourn.text.qr_code import draw_code
 
 _STEP_SECONDS = 20.0  # to wait for the next step; a browser then asks again
 _MAX_SECONDS = 600.0  # of a sign-in that nobody continues
-_MODULE_PIXELS = 6
-_BORDER_MODULES = 4  # modules: the squares of a code
 
 SignInSteps = AsyncGenerator[SignInStep, str]
 
@@ -44,21 +41,6 @@ async def walk_steps(steps: SignInSteps, show: Callable[[SignInStep], str]) -> d
         while step.settings is None:
             step = await steps.asend(show(step))
         return dict(step.settings)
-
-
-def render_code(text: str) -> str:
-    """A QR code for a terminal, in half blocks; dark on light, whatever the terminal's colours are."""
-    rows = [[bool(cell) for cell in row] for row in make_qr(text, error="l").matrix_iter(border=_BORDER_MODULES // 2)]
-    rows += [[False] * len(rows[0])] if len(rows) % 2 else []
-    signs = {(False, False): "█", (False, True): "▀", (True, False): "▄", (True, True): " "}
-    lines = ["".join(signs[pair] for pair in zip(*rows[at : at + 2], strict=True)) for at in range(0, len(rows), 2)]
-    return "\n".join(f"\033[40;97m{line}\033[0m" for line in lines)
-
-
-def draw_code(text: str) -> str:
-    """A QR code for a page: a picture as a data address."""
-    uri: str = make_qr(text, error="l").svg_data_uri(scale=_MODULE_PIXELS, border=_BORDER_MODULES, light="#fff")
-    return uri
 
 
 @dataclass(slots=True, kw_only=True)

@@ -33,6 +33,7 @@ from sojourn.http.admissions import Admissions
 from sojourn.http.auth import AuthMiddleware
 from sojourn.http.browser_sessions import BrowserSessions
 from sojourn.http.one_time_links import OneTimeLinks
+from sojourn.http.phone_address import public_name
 from sojourn.http.plugin_routes import PluginRoutes
 from sojourn.http.sse import Streams
 from sojourn.http.stats_cache import StatsCache
@@ -73,7 +74,13 @@ def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> Fas
     app.state.mounts.mount(app)
     app.openapi = openapi.build_openapi(app)  # type: ignore[method-assign]
     app.add_middleware(
-        AuthMiddleware, access=access, browsers=browsers, admissions=admissions, host=host, shows=app.state.mounts.shows
+        AuthMiddleware,
+        access=access,
+        browsers=browsers,
+        admissions=admissions,
+        host=host,
+        public=public_name(str(context.settings["server.public_url"])),
+        shows=app.state.mounts.shows,
     )
     app.add_middleware(ActivityMiddleware, activity=app.state.activity)
     app.add_middleware(problems.ErrorMiddleware)  # added last: the outermost

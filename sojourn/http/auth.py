@@ -35,10 +35,11 @@ class AuthMiddleware:
         browsers: BrowserSessions,
         admissions: Admissions,
         host: str,
+        public: str = "",
         shows: Callable[[str], bool] = PUBLIC_PATHS.__contains__,
     ) -> None:
         self._app, self._access, self._browsers, self._admissions = app, access, browsers, admissions
-        self._names, self._shows = HostNames(host), shows
+        self._names, self._shows = HostNames(host, public), shows
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sojourn.core.errors import ServerUnreachable
+from sojourn.http.phone_address import describe_ways, parse_public_url
 from sojourn.lazy import Lazy
 from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
@@ -21,10 +22,12 @@ from sojourn.server_file import Server, is_serving, read_server_file, request_js
 if TYPE_CHECKING:
     from sojourn.http.server import ServerReady
     from sojourn.http.server import serve as run_server  # noqa: F401
+    from sojourn.text.qr_code import render_code  # noqa: F401
 
 _LINK_TIMEOUT_SECONDS = 5.0
 # Lazy: `--help` needs no web framework.
 SERVE: Lazy[Callable[..., Coroutine[Any, Any, bool]]] = Lazy("sojourn.http.server:serve")
+RENDER_CODE: Lazy[Callable[[str], str]] = Lazy("sojourn.text.qr_code:render_code")
 _host_option = click.option("--host", metavar="ADDRESS", help="Where to listen (SOJOURN_HOST; 127.0.0.1).")
 _port_option = click.option("--port", metavar="NUMBER", help="0 takes a free one (SOJOURN_PORT; 8790).")
 
@@ -66,15 +69,20 @@ def serve(
 @_host_option
 @_port_option
 @click.option("--no-open", is_flag=True, help="Only print the link.")
+@click.option("--phone", is_flag=True, help="Show a QR code that opens it on a phone, at a secure address.")
 @click.pass_obj
-def dashboard(cli: CliContext, host: str | None, port: str | None, no_open: bool) -> None:
+def dashboard(cli: CliContext, host: str | None, port: str | None, no_open: bool, phone: bool) -> None:
     """Serve your sessions, and open them in a browser.
 
     The printed link works once, within an hour. If a server of this home is already running, that server makes a new
     link and no other is started.
     """
     _set_address(cli, host, port)
-    if cli.run(lambda app: _open_dashboard(app, no_open=no_open)):
+    public = parse_public_url(str(cli.settings["server.public_url"])) if phone else ""
+    if phone and not public:
+        click.echo(describe_ways(int(cli.settings["server.port"])))
+        return
+    if cli.run(lambda app: _open_dashboard(app, public=public, no_open=no_open or phone)):
         _start_again(*([] if no_open else ["--no-open"]))
 
 
@@ -114,24 +122,28 @@ def _print_ready(ready: ServerReady) -> None:
     sys.stdout.flush()
 
 
-async def _open_dashboard(app: AppContext, *, no_open: bool) -> bool:
+async def _open_dashboard(app: AppContext, *, public: str, no_open: bool) -> bool:
     """Returns whether the server that it started is to start again."""
     running = read_server_file(app.settings.home)
     if running is not None and is_serving(running):
-        _show_link(running.address, _request_link(running), no_open=no_open)
+        _show_link(running.address, _request_link(running), public=public, no_open=no_open)
         return False
 
     def report(ready: ServerReady) -> None:
-        _show_link(ready.server.address, ready.link, no_open=no_open)
+        _show_link(ready.server.address, ready.link, public=public, no_open=no_open)
         if sys.stdout.isatty():
             click.echo("\nCtrl-C stops it.")
 
     return await SERVE.load()(app, report)
 
 
-def _show_link(address: str, link: str, *, no_open: bool) -> None:
+def _show_link(address: str, link: str, *, public: str, no_open: bool) -> None:
+    """`public` is the address for phones; the link then leads there."""
+    link = f"{public}{link.removeprefix(address)}" if public else link
     click.echo(f"ready {address}")
     click.echo(f"open {link}")
+    if public:
+        click.echo(f"{RENDER_CODE.load()(link)}\nScan it with the phone's camera. It works once, within an hour.")
     sys.stdout.flush()
     if not no_open:
         _open_browser(link)

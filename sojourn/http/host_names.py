@@ -48,10 +48,10 @@ def is_loopback(host: str) -> bool:
 class HostNames:
     """The names that a server answers to. Names are listed, since a foreign one can be made to point here."""
 
-    def __init__(self, listens_on: str) -> None:
+    def __init__(self, listens_on: str, public: str = "") -> None:
         self._only_loopback = is_loopback(listens_on)
         own = set() if self._only_loopback else {socket.gethostname().lower()}
-        self._names = frozenset({"localhost", BROWSER_NAME, listens_on.lower()} | own)
+        self._names = frozenset({"localhost", BROWSER_NAME, listens_on.lower()} | own | ({public} if public else set()))
 
     def __contains__(self, host: Host) -> bool:
         if not _is_address(host.name):

@@ -7,7 +7,7 @@ import tomllib
 
 from segno import make_qr
 
-from sojourn.gateway.network_sign_in import render_code
+from sojourn.text.qr_code import render_code
 from tests.e2e.http_server import PROGRAM
 from tests.e2e.test_gateway_setup import serving
 from tests.servers.weixin import ACCOUNT, ANN, TOKEN, weixin_rig
