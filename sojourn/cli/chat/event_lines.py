@@ -20,6 +20,7 @@ from sojourn.text.exact import reveal
 from sojourn.text.formatting import format_duration, one_line, pluralize, printable
 
 _PREVIEW_CHARS = 160
+_MAX_TITLES, _TITLE_CHARS = 3, 40  # memories that are named, and of each name
 _FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})")
 
 
@@ -91,6 +92,7 @@ class EventRenderer:
         self.usage: dict[str, float] = {}
         self.context_left: float | None = None  # the share of the model's window, after the last turn
         self.shows_thinking = False
+        self._memories: list[str] = []  # titles of what the turn was given, until all of it is known
         self._thought = ""  # the line of thinking that is not complete yet
         self._blocks = MarkdownStream()
         self._chunked = False
@@ -104,6 +106,8 @@ class EventRenderer:
         item = recorded.item
         if self._thought and not (isinstance(item, Progress) and item.stage == "thinking"):
             yield from self._render_thinking("\n")
+        if self._memories and not (isinstance(item, Progress) and item.stage == "memory"):
+            yield self._render_memories(recorded.session)
         match item:
             case Metadata():
                 self.status = TurnStatus(recorded.turn or "", item.runtime, item.model, time.monotonic())
@@ -172,7 +176,7 @@ class EventRenderer:
             case "template" if detail.get("name"):
                 yield _render_note(_describe_template(detail))
             case "memory" if detail.get("title"):
-                yield _render_note(f"remembered {detail['title']}: {detail.get('reason', '')}")
+                self._memories.append(str(detail["title"]))
             case "prepare" if detail.get("problem"):
                 yield _render_note(f"continued without {detail.get('source')}: {detail['problem']}")
             case "task":
@@ -195,6 +199,14 @@ class EventRenderer:
         *lines, self._thought = (self._thought + text).split("\n")
         for line in filter(str.strip, lines):
             yield Text(f"  {line}", style="dim italic")
+
+    def _render_memories(self, session: str) -> RenderableType:
+        """One line for everything, however much it is; the command says what each piece is and why it is there."""
+        titles, self._memories = self._memories, []
+        more = f" and {len(titles) - _MAX_TITLES} more" if len(titles) > _MAX_TITLES else ""
+        named = ", ".join(one_line(title, _TITLE_CHARS) for title in titles[:_MAX_TITLES])
+        count = pluralize(len(titles), "memory", "memories")
+        return _render_note(f"used {count}: {named}{more} (`sojourn memory why {session}`)")
 
     def _set_activity(self, activity: str) -> None:
         if self.status is not None:

@@ -54,6 +54,16 @@ def test_an_answer_is_shown_once_though_it_comes_as_chunks_and_as_a_message():
     assert told.count("Hello there") == 1
 
 
+def test_memories_are_one_line_that_says_where_to_look_closer():
+    facts = [Progress("memory", {"title": f"fact {n}", "reason": "near"}) for n in range(5)]
+    told = shown(BEGIN, *facts, Progress("prepare", {"blocks": []}), assistant("Hi"), Done())
+    [line] = [one for one in told.splitlines() if "memor" in one]
+    assert line.startswith("◦ used 5 memories: fact 0, fact 1, fact 2 and 2 more")
+    assert "`sojourn memory why s`" in told
+    assert "used 1 memory: fact 0" in shown(BEGIN, facts[0], Chunk("Hi"))
+    assert "memor" not in shown(BEGIN, Progress("prepare", {"blocks": []}), Chunk("Hi"))
+
+
 def test_an_answer_without_chunks_is_shown_from_its_message():
     assert "Only kept" in shown(BEGIN, assistant("Only kept"), Done())
 
