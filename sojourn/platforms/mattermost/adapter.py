@@ -15,6 +15,7 @@ from typing import Any
 from sojourn.core.errors import BadInput, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.platforms.cursor import CursorStore, ReceivedCursor
+from sojourn.platforms.downloads import attach_files
 from sojourn.platforms.emoji_names import emoji_name
 from sojourn.platforms.json_socket import open_socket
 from sojourn.platforms.mattermost import NAME, MattermostSettings
@@ -109,22 +110,16 @@ class Mattermost:
         is_addressed = self._kinds.get(post["channel_id"]) == "dm" or _mentions_us(post, me)
         if not is_addressed and place.thread:
             is_addressed = await self._is_ours(place.thread, me)
-        text, files = post["message"], list[File]()
-        for id in post.get("file_ids") or ():
-            try:
-                files.append(await self._fetch_file(id))
-            except SendRefused as error:  # retrying would block the next messages
-                text = f"{text}\n[A file could not be downloaded: {error}]".strip()
-        return Inbound(
+        inbound = Inbound(
             id=post["id"],
             place=place,
-            text=text,
-            files=tuple(files),
+            text=post["message"],
             mentioned=is_addressed,
             named=_mentions_us(post, me),
             sender=Sender(id=post["user_id"], name=await self._find_name(post["user_id"])),
             at=int(post["create_at"]) / 1000,
         )
+        return await attach_files(inbound, (self._fetch_file(id) for id in post.get("file_ids") or ())) or inbound
 
     async def _is_ours(self, root: str, me: Mapping[str, Any]) -> bool:
         """Whether we started a thread, or its first post mentions us."""

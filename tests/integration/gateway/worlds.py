@@ -54,7 +54,7 @@ class World:
         gateway = Gateway(kit, [adapter or FakePlatform(self.network)])
         task = asyncio.create_task(gateway.run())
         self.gateways.append(task)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await gateway.ready.wait()
         return gateway
 
@@ -86,7 +86,7 @@ class World:
     async def hand_over(self, session: Session, to: str = "fake", **given: Any) -> Handoff:
         platform, _, target = to.partition(":")
         asked = await self.request(session, platform, surface="cli", target=target, wait=True)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             return await wait_for(self.requests, asked, **given)
 
     async def until(self, condition: Callable[[], Any], seconds: float = 8.0) -> Any:
@@ -123,7 +123,7 @@ class World:
 
     async def quiet(self) -> None:
         """Until nothing is under way any more."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while await self.store.incoming(states=("waiting", "running")) or await self.store.outgoing(
                 states=("pending", "sending")
             ):
