@@ -12,6 +12,11 @@ FOOTNOTES = (
 )
 FLOWCHART = "graph TD\n  A[Start] --> B{Is it raining?}\n  B -->|yes| C[Umbrella]\n  B -->|no| D[Sunglasses]"
 SEQUENCE = "sequenceDiagram\n  Alice->>Bob: Hello\n  Bob-->>Alice: Hi"
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PICTURES = (
+    f"![a dot](data:image/png;base64,{DOT})\n\n![a chart](https://foreign.test/chart.png)\n\n"
+    "![no picture](data:image/svg+xml;base64,PHN2Zz48L3N2Zz4=) ![no page](data:text/html;base64,eA==)"
+)
 ATTACKS = [
     'graph TD\n  A["<img src=x onerror=window.hurt=1>"] --> B["<script>window.hurt=1</script>"]',
     'graph TD\n  A --> B\n  click A href "javascript:window.hurt=1" "x"\n  click B call alert(1)',
@@ -34,6 +39,7 @@ def library(tmp_path_factory):
     home = folder / ".sojourn"
     answers = {
         "footnotes": FOOTNOTES,
+        "pictures": PICTURES,
         "diagrams": "\n\n".join(fence(one) for one in (FLOWCHART, SEQUENCE)),
         "broken": fence("graph TD\n  A[[["),
         "attacks": "\n\n".join([*map(fence, ATTACKS), fence(FLOWCHART)]),
@@ -117,3 +123,13 @@ def test_hostile_diagrams_run_nothing_and_ask_nobody(site_and_sessions):
     assert [frame.evaluate("window.hurt === undefined") for frame in page.frames] == [True, True]
     assert page.locator("main svg:not(.icon), main iframe, main image").count() == 0  # pictures, never markup
     assert site.foreign_requests == []
+
+
+def test_a_picture_in_the_text_is_shown_and_a_remote_one_is_a_link(site_and_sessions):
+    site, sessions = site_and_sessions
+    page = site.open(f"/chat/{sessions['pictures']}")
+    dot = page.get_by_role("img", name="a dot")
+    dot.wait_for()
+    assert dot.evaluate("(one) => one.decode().then(() => one.naturalWidth)") == 1
+    page.get_by_role("link", name="a chart").wait_for()
+    assert page.locator(".answer img").count() == 1  # any other kind stays the text that it is

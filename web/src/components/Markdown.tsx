@@ -139,8 +139,11 @@ function Inline({ token }: { token: Token }): ReactNode {
   }
 }
 
-/** A remote picture would reveal that the message was read, so it is a link. */
+const INLINE_PICTURE = /^data:image\/(?:png|jpeg|gif|webp);base64,[\w+/=]+$/;
+
+/** A picture that the text itself holds. A remote one would reveal that the message was read, so it is a link. */
 function ImageLink({ image }: { image: Tokens.Image }) {
+  if (INLINE_PICTURE.test(image.href)) return <img className="inline-picture" src={image.href} alt={image.text} />;
   if (!SAFE_LINK.test(image.href)) return <>{image.raw}</>;
   return (
     <a className="image-link" href={image.href} target="_blank" rel="noopener noreferrer">
