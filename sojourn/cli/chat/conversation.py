@@ -103,6 +103,7 @@ class ChatSession:
         if self.session is None or self.session.id != session.id:
             self.leave()
             self._follow(session, after=after)
+            self.renderer.start_from(session)
         self.session, self.is_watching = session, watch_only
         await self._read_permissions(session)
 

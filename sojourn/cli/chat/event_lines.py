@@ -15,7 +15,7 @@ from rich.text import Text
 
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import Message, is_internal, text_of
-from sojourn.core.sessions import Recorded
+from sojourn.core.sessions import Recorded, Session
 from sojourn.text.exact import reveal
 from sojourn.text.formatting import format_duration, one_line, pluralize, printable
 
@@ -96,6 +96,13 @@ class EventRenderer:
         self._thought = ""  # the line of thinking that is not complete yet
         self._blocks = MarkdownStream()
         self._chunked = False
+
+    def start_from(self, session: Session) -> None:
+        """Takes over what a session has used so far, to which its next turns add."""
+        used = {"input_tokens": session.input_tokens, "output_tokens": session.output_tokens}
+        self.usage = {name: float(tokens) for name, tokens in used.items() if tokens}
+        if session.estimated_cost_usd is not None:
+            self.usage["cost_usd"] = session.estimated_cost_usd
 
     @property
     def tail(self) -> str:

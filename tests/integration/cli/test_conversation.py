@@ -5,9 +5,12 @@ import asyncio
 import pytest
 
 from sojourn.cli.chat.conversation import ChatSession
+from sojourn.cli.chat.event_lines import EventRenderer
+from sojourn.cli.chat.prompt import _greet
 from sojourn.core.errors import BadInput, CannotSteer
-from sojourn.core.sessions import Session, new_session_id
-from sojourn.ports.service import Caller
+from sojourn.core.events import Done
+from sojourn.core.sessions import Recorded, Session, new_session_id
+from sojourn.ports.service import Caller, RuntimeInfo
 
 
 class Paper:
@@ -70,3 +73,30 @@ def test_one_step_runs_the_last_request_again_without_its_template():
 
     asyncio.run(work())
     assert service.asked == [("refuse", "plant it", "", ""), ("stop",), ("undo",), ("refuse", "plant it", "", "none")]
+
+
+def test_the_greeting_is_of_the_runtime_that_was_asked_for():
+    lines = []
+
+    class Two(Service):
+        async def runtimes(self):
+            return [
+                RuntimeInfo(name="native", label="Sojourn's own agent", ok=True, detail="big", default=True),
+                RuntimeInfo(name="hermes", label="Hermes", ok=True, detail="Hermes 1.0 on http://box"),
+            ]
+
+    for runtime, start in (("hermes", "◦ Hermes: Hermes 1.0"), ("", "◦ Sojourn's own agent: big")):
+        talk = ChatSession(Two(deaf=False), Caller(surface="cli"), Paper())
+        talk.runtime, talk.output.write = runtime, lambda line: lines.append(str(line))
+        asyncio.run(_greet(talk, None, latest=False))
+        assert lines.pop().startswith(start)
+
+
+def test_what_a_session_has_used_is_shown_when_it_is_resumed():
+    renderer = EventRenderer()
+    renderer.start_from(Session(id=new_session_id(), input_tokens=1000, output_tokens=20, estimated_cost_usd=0.5))
+    done = Done(usage={"input_tokens": 10, "output_tokens": 1, "cost_usd": 0.25})
+    assert list(renderer.render(Recorded(session=new_session_id(), seq=1, at=0.0, item=done))) == []
+    assert renderer.usage == {"input_tokens": 1010, "output_tokens": 21, "cost_usd": 0.75}
+    renderer.start_from(Session(id=new_session_id()))
+    assert renderer.usage == {}
