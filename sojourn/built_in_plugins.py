@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from sojourn.importers.chatgpt import plugin as chatgpt
     from sojourn.importers.claude_ai import plugin as claude_ai
     from sojourn.importers.claude_code import plugin as claude_code
+    from sojourn.importers.cline import plugin as cline
     from sojourn.importers.codex import plugin as codex
+    from sojourn.importers.continue_dev import plugin as continue_dev
     from sojourn.importers.copilot import plugin as copilot
+    from sojourn.importers.crush import plugin as crush
     from sojourn.importers.cursor import plugin as cursor
     from sojourn.importers.gemini import plugin as gemini
     from sojourn.importers.goose import plugin as goose
@@ -89,6 +92,9 @@ if TYPE_CHECKING:
         gemini,
         qwen,
         copilot,
+        cline,
+        continue_dev,
+        crush,
         chatgpt,
         claude_ai,
         cursor,
@@ -173,6 +179,9 @@ BUILT_INS = (
     BuiltIn(name="cursor", plugin=Lazy("sojourn.importers.cursor:plugin"), offers=("sources",)),
     BuiltIn(name="goose", plugin=Lazy("sojourn.importers.goose:plugin"), offers=("sources",)),
     BuiltIn(name="pi", plugin=Lazy("sojourn.importers.pi:plugin"), offers=("sources",)),
+    BuiltIn(name="cline", plugin=Lazy("sojourn.importers.cline:plugin"), offers=("sources",)),
+    BuiltIn(name="continue", plugin=Lazy("sojourn.importers.continue_dev:plugin"), offers=("sources",)),
+    BuiltIn(name="crush", plugin=Lazy("sojourn.importers.crush:plugin"), offers=("sources",)),
     BuiltIn(name="tools", plugin=Lazy("sojourn.tools.plugin:plugin"), offers=("tools", "context")),
     BuiltIn(name="mcp", plugin=Lazy("sojourn.tools.mcp.plugin:plugin"), offers=("tools",)),
     BuiltIn(

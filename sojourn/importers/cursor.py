@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from sqlite3 import Connection
+from types import MappingProxyType
 from typing import Any
 
 from sojourn.core.errors import SourceUnreadable
@@ -37,7 +38,7 @@ class CursorImporter(DatabaseImporter):
     """Imports conversations of Cursor."""
 
     name, label = NAME, "Cursor"
-    file_name, tables = "state.vscdb", frozenset({"cursorDiskKV"})
+    file_name, columns = "state.vscdb", MappingProxyType({"cursorDiskKV": "value"})
 
     def list_places(self, user_home: Path, environment: Mapping[str, str]) -> list[Path]:
         roots = [

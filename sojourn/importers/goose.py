@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from sqlite3 import Connection
+from types import MappingProxyType
 from typing import Any
 
 from sojourn.importers.history_importer import DatabaseImporter, StoredSession, list_data_folders
@@ -23,7 +24,7 @@ class GooseImporter(DatabaseImporter):
     """Imports sessions of goose."""
 
     name, label = NAME, "goose"
-    file_name, tables = "sessions.db", frozenset({"sessions", "messages"})
+    file_name, columns = "sessions.db", MappingProxyType({"sessions": "working_dir", "messages": "content_json"})
 
     def list_places(self, user_home: Path, environment: Mapping[str, str]) -> list[Path]:
         own = environment.get("GOOSE_PATH_ROOT")

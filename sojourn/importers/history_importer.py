@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeVar
 from sojourn.core.errors import SourceUnreadable
 from sojourn.importers.jsonl import parse_object
 from sojourn.importers.regular_file import MAX_FILE_BYTES, read_head, read_regular
-from sojourn.importers.sqlite_reader import ForeignDb, list_tables
+from sojourn.importers.sqlite_reader import ForeignDb, list_columns
 from sojourn.importers.transcript_builder import to_seconds
 from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
 from sojourn.text.escape import from_bytes
@@ -176,7 +176,7 @@ class DatabaseImporter:
     name: str
     label: str
     file_name: ClassVar[str]
-    tables: ClassVar[frozenset[str]]  # by which its database is known
+    columns: ClassVar[Mapping[str, str]]  # a column of each table, by which its database is known
 
     def list_places(self, user_home: Path, environment: Mapping[str, str]) -> list[Path]:
         """The database files, on any system."""
@@ -201,7 +201,7 @@ class DatabaseImporter:
                 return None
             size = path.stat().st_size
             with self._open_database(path) as database:
-                if not self.tables <= database.query(list_tables):
+                if not database.query(self._is_known):
                     return None
                 listed = self._list(database)
         except FileNotFoundError:
@@ -213,6 +213,9 @@ class DatabaseImporter:
             is_ours = usual or path.name == self.file_name
             return FoundHistory(source=self.name, home=path, problem=str(error)) if is_ours else None
         return FoundHistory(source=self.name, home=path, sessions=len(listed), bytes=size) if listed else None
+
+    def _is_known(self, db: Connection) -> bool:
+        return all(column in list_columns(db, table) for table, column in self.columns.items())
 
     def _list(self, database: ForeignDb) -> list[StoredSession]:
         return database.query(

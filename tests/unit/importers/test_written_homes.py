@@ -10,16 +10,24 @@ import pytest
 
 from sojourn.core.errors import SourceUnreadable
 from sojourn.core.messages import text_of, tool_calls_of
+from sojourn.importers.claude_code.importer import ClaudeCodeImporter
+from sojourn.importers.codex.importer import CodexImporter
+from sojourn.importers.hermes import HermesImporter
 from sojourn.importers.import_history import import_history
-from sojourn.ports.importer import Transcript
+from sojourn.importers.opencode.importer import OpencodeImporter
+from sojourn.importers.sojourn_export import SojournImporter
+from sojourn.ports.importer import Importer, Transcript
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.importer_contract import ImporterContract, ImporterHistory, read_all
+from tests.contracts.histories import history as real_history
+from tests.contracts.histories import versions
 from tests.servers.store import temporary_store
 from tests.unit.importers.odd_records import bend_databases, bend_files
+from tests.unit.importers.written_editors import EDITED
 from tests.unit.importers.written_exports import EXPORTED
 from tests.unit.importers.written_homes import WRITTEN as FILES
 
-WRITTEN = {**FILES, **EXPORTED}
+WRITTEN = {**FILES, **EXPORTED, **EDITED}
 
 
 @pytest.mark.parametrize("program", WRITTEN)
@@ -67,6 +75,14 @@ def test_no_other_importer_claims_it(program: str, tmp_path: Path) -> None:
     assert [one.importer.name for one in others if one.importer.claims(home)] == []
 
 
+@pytest.mark.parametrize("program", ["hermes", "claude-code", "codex", "opencode"])
+def test_none_claims_the_home_of_an_older_importer(program: str, tmp_path: Path) -> None:
+    home = real_history(program, versions(program)[-1], tmp_path / "alex").found().home
+    paths = [home, *home.parent.glob("*.db"), *home.glob("*.db")]
+    written = [make(tmp_path / name) for name, make in WRITTEN.items()]
+    assert [(one.importer.name, path) for one in written for path in paths if one.importer.claims(path)] == []
+
+
 @pytest.mark.parametrize("program", FILES)
 def test_a_kind_that_is_not_known_is_kept_and_told(program: str, tmp_path: Path) -> None:
     history = WRITTEN[program](tmp_path / "alex")
@@ -98,6 +114,10 @@ FIELDS: dict[str, dict[str, Any]] = {
     "cursor": {"title": "Files 3", "model": "composer-1", "source": "cursor"},
     "goose": {"title": "Files 3", "cwd": "/home/alex/project", "model": "claude", "billing_provider": "anthropic"},
     "pi": {"title": "Files 3", "cwd": "/home/alex/project", "model": "m-1", "estimated_cost_usd": 0.25},
+    "roo": {"title": "How many files?", "cwd": "/home/alex/project", "estimated_cost_usd": 0.5},
+    "cline": {"title": "Files 3", "cwd": "/home/alex/project", "source": "cline"},
+    "continue": {"title": "Files 3", "cwd": "/home/alex/project", "model": "m-1"},
+    "crush": {"title": "Files 3", "model": "m-1", "billing_provider": "x", "estimated_cost_usd": 0.125},
     "copilot": {"title": "How many files?", "cwd": "/home/alex/project", "model": "gpt-5", "git_branch": "main"},
 }
 TOKENS = {  # input without what was read from a cache, output, read from a cache, reasoning
@@ -106,6 +126,9 @@ TOKENS = {  # input without what was read from a cache, output, read from a cach
     "cursor": (80, 8, 0, 0),
     "goose": (70, 6, 0, 0),
     "pi": (40, 4, 10, 0),
+    "roo": (30, 3, 0, 0),
+    "continue": (20, 2, 0, 0),
+    "crush": (25, 5, 0, 0),
     "copilot": (90, 9, 30, 1),
 }
 COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens")
@@ -131,3 +154,47 @@ def test_a_rewind_of_gemini_leaves_what_it_took_back_as_undone(tmp_path: Path) -
         file.write('{"$rewindTo": "m2"}\n')
     undone = [one for one in read_all(history) if any(not message.active for message in one.messages)]
     assert [[message.active for message in one.messages] for one in undone] == [[True, False, False]]
+
+
+OLDER = (HermesImporter(), OpencodeImporter(), CodexImporter(), ClaudeCodeImporter(), SojournImporter())
+
+
+@pytest.mark.parametrize("program", WRITTEN)
+def test_no_older_importer_claims_it(program: str, tmp_path: Path) -> None:
+    home = WRITTEN[program](tmp_path / "alex").found().home
+    older: tuple[Importer, ...] = OLDER
+    assert [one.name for one in older for path in (home, home.parent) if one.claims(path)] == []
+
+
+PLACES = {  # on Linux, macOS and Windows; the other programs keep the same folder of the home everywhere
+    "cursor": (".config/Cursor", "Library/Application Support/Cursor", "AppData/Roaming/Cursor"),
+    "goose": (".local/share/goose", "Library/Application Support/goose", "AppData/Roaming/Block/goose/data"),
+    "roo": (".config/Code", "Library/Application Support/Code", "AppData/Roaming/Code"),
+    "crush": (".local/share/crush", "Library/Application Support/crush", "AppData/Local/crush"),
+}
+
+
+@pytest.mark.parametrize("program", PLACES)
+def test_it_is_found_on_every_system(program: str, tmp_path: Path) -> None:
+    history, (first, *others) = WRITTEN[program](tmp_path / "alex"), PLACES[program]
+    at = tmp_path / "alex" / first
+    for place in others:
+        target = tmp_path / "alex" / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        at = at.rename(target)
+        assert history.found().sessions == 3
+
+
+def test_variables_move_the_usual_places(tmp_path: Path) -> None:
+    moved = tmp_path / "elsewhere"
+    for program, variable, place in (
+        ("gemini", "GEMINI_CLI_HOME", ""),
+        ("copilot", "COPILOT_HOME", ".copilot"),
+        ("cline", "CLINE_DIR", ".cline"),
+        ("pi", "PI_CODING_AGENT_DIR", ".pi/agent"),
+        ("continue", "CONTINUE_GLOBAL_DIR", ".continue"),
+    ):
+        importer = WRITTEN[program](moved / program).importer
+        assert importer.find(tmp_path / "nobody", {}) == []
+        [found] = importer.find(tmp_path / "nobody", {variable: str(moved / program / place)})
+        assert found.sessions == 3
