@@ -23,7 +23,7 @@ from sojourn.text.rank import RankedQuery
 
 logger = logging.getLogger(__name__)
 
-MAX_QUOTES = 12  # messages
+MAX_QUOTES = 16  # messages
 _MAX_QUOTE_CHARS = 400
 _MIN_SCORE = 0.2  # of the best message; calibrated on questions with and without an answer
 _MIN_SHARE = 0.35  # of the best score that a quoted message must have
@@ -59,7 +59,7 @@ async def ask_history(
 
 
 def _is_about_another(question: str, query: RankedQuery, hits: Sequence[SearchHit]) -> bool:
-    """Whether the question names one speaker, and the statements of the others have more of its words.
+    """Whether the question names one speaker, and the statements of the others have as many of its words, or more.
 
     Names do not count: who is spoken to, or speaks, is no sign of what is spoken of. Neither do questions: they have
     the words of what the person who is asked answers.
@@ -73,19 +73,19 @@ def _is_about_another(question: str, query: RankedQuery, hits: Sequence[SearchHi
     query.set_frequencies([sum(map(bool, column)) for column in zip(*counted, strict=True)], len(counted))
     parts = {part for name in speakers for part in name.lower().split()}
     weights = [rarity * (word.term not in parts) for rarity, word in zip(query.rarities, query.words, strict=True)]
-    theirs, others = [0.0, 0.0], [0.0, 0.0]
+    theirs, others = list[float](), list[float]()
     for (speaker, text), counts in list(zip(spoken, counted, strict=True))[:_SPEAKER_MESSAGES]:
         value = sum(weight for weight, count in zip(weights, counts, strict=True) if count)
         if speaker in named:
             theirs.append(value)
         elif speaker and "?" not in text:
             others.append(value)
-    return _weigh_best(theirs) < _weigh_best(others)
+    return 0 < _weigh_best(others) >= _weigh_best(theirs)
 
 
 def _weigh_best(values: Sequence[float]) -> float:
-    best, second = sorted(values, reverse=True)[:2]
-    return best + second / 2
+    """The best statement, and of each of the next two half of what the one before counts."""
+    return sum(value / 2**place for place, value in enumerate(sorted(values, reverse=True)[:3]))
 
 
 async def _quote(app: AgentContext, query: RankedQuery, hit: SearchHit) -> Quote | None:
