@@ -85,7 +85,8 @@ def _is_about_another(question: str, query: RankedQuery, hits: Sequence[SearchHi
 
 def _weigh_best(values: Sequence[float]) -> float:
     """The best statement, and of each of the next two half of what the one before counts."""
-    return sum(value / 2**place for place, value in enumerate(sorted(values, reverse=True)[:3]))
+    shares = (1.0, 0.5, 0.25)
+    return sum(share * value for share, value in zip(shares, sorted(values, reverse=True), strict=False))
 
 
 async def _quote(app: AgentContext, query: RankedQuery, hit: SearchHit) -> Quote | None:
