@@ -69,13 +69,14 @@ class SecretForm:
     text: str
     secrets: tuple[str, ...]
 
-    def leaks(self, redacted: str) -> bool:
-        """Whether `redacted` still shows a secret, or six characters of it in a row."""
+    def leaks(self, redacted: str, least: int = 6) -> bool:
+        """Whether `redacted` still shows a secret, or so many characters of it in a row."""
+        around = self._text_around()
         return any(
-            secret[start : start + 6] in redacted
+            secret[start : start + least] in redacted
             for secret in self.secrets
-            for start in range(max(1, len(secret) - 5))
-            if secret[start : start + 6] not in self._text_around()
+            for start in range(max(1, len(secret) - least + 1))
+            if secret[start : start + least] not in around
         )
 
     def _text_around(self) -> str:
@@ -144,6 +145,28 @@ def fill_form(name: str, template: str, seed: int) -> SecretForm:
         return secrets[-1]
 
     return SecretForm(name, _PLACEHOLDER.sub(fill, template), tuple(secrets))
+
+
+_MARKER = re.compile(r"⟦(?P<kind>\w+):(?P<size>\d+)⟧")
+_KINDS = {
+    **{name: _VALUES[name] for name in ("alnum", "base64url", "digits", "hex", "uuid")},
+    "ALNUM": _VALUES["upper"],
+    "HEX": _draw("0123456789ABCDEF"),
+    "base64": _draw_base64,
+    "password": _draw_strong,
+    "passphrase": _VALUES["phrase"],
+}
+
+
+def list_lines(which: str, seed: int = 0) -> Iterator[SecretForm]:
+    """The lines of `tests/data/<which>.txt`, each with its markers ⟦kind:length⟧ filled in."""
+    for number, line in enumerate((DATA / f"{which}.txt").read_text("utf-8").splitlines(), 1):
+        chance, secrets = random.Random(f"{which}:{number}:{seed}"), []
+        parts = _MARKER.split(line)
+        for at in range(1, len(parts), 3):
+            secrets.append(_KINDS[parts[at]](chance, int(parts[at + 1])))
+        text = "".join(one for pair in zip(parts[::3], [*secrets, ""], strict=True) for one in pair)
+        yield SecretForm(f"{which}:{number}", text, tuple(secrets))
 
 
 def list_forms(which: str, seed: int = 0) -> Iterator[SecretForm]:

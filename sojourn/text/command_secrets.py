@@ -50,7 +50,44 @@ _COMMANDS = (
     ),
     ("curl wget", r"(?:curl|wget)", r"(?:-b|--cookie)[\s=]{1,3}[\"']?[\w.-]{1,40}="),
     ("vault␣login", r"vault login", r"(?<=login )"),
-    ("snmp", r"snmp[a-z-]{0,10}", r"(?:-c|community)\s{1,3}"),
+    ("snmp", r"snmp[a-z-]{0,10}", r"(?:-c|community|(?-i:-[AX]))\s{1,3}"),
+    ("vault␣operator", r"vault operator unseal", r""),
+    ("cargo␣login wandb␣login snyk␣auth add-authtoken", r"(?:cargo login|wandb login|snyk auth|add-authtoken)", r""),
+    ("wpa_passphrase", r"wpa_passphrase", rf"(?:{QUOTE})?{_WORD}(?:{QUOTE})?\s"),
+    (
+        "openssl␣passwd mkpasswd",
+        r"(?:openssl passwd|mkpasswd)",
+        r"(?:-[a-z0-9-]{1,12}\s(?:sha-\d{3}\s)?){0,3}?(?=\S{6,100}(?:\s{0,3}(?:\n|\Z|[|;&>])))",
+    ),
+    ("http-basic.", r"http-basic\.[\w.-]{1,40}", rf"{_WORD}\s"),
+    ("nuget␣push", r"nuget push", r"-k\s{1,3}"),
+    (
+        "user-secrets␣set config␣set",
+        r"(?:user-secrets|config) set",
+        r"(?:--secret\s)?" + rf"(?:{QUOTE})?[\w:.-]{{0,60}}(?:passw(?:or)?d|secret|token|key)\w{{0,20}}"
+        r"(?:{QUOTE})?\s",
+    ),
+    ("config:set secrets␣set secret␣set", r"(?:config:set|secrets? set)", r"[a-z_][\w.-]{0,60}="),
+    ("security␣", r"security (?:add-|unlock-|import|set-|create-)[\w-]{0,24}", r"-[wp]\s{1,3}|(?-i:-P)\s{1,3}"),
+    ("signtool certutil", r"(?:signtool|certutil)", r"[/-]p\s{1,3}"),
+    ("schtasks", r"schtasks", r"/rp\s{1,3}"),
+    ("cmdkey", r"cmdkey", r"/pass:"),
+    ("lftp", r"lftp", r"-u\s{1,3}[^\s,\"']{1,60},"),
+    ("pdftk", r"pdftk", r"(?:input|user|owner)_pw\s{1,3}"),
+    ("unrar", r"unrar", r"-p"),
+    ("useradd usermod", r"user(?:add|mod)", r"-p\s{1,3}"),
+    ("radtest", r"radtest", rf"{_WORD}\s"),
+    ("steamcmd", r"steamcmd", rf"\+login\s{_WORD}\s"),
+    ("--passwd vncpasswd x11vnc", r"(?:x11vnc|vncpasswd)", r"-passwd\s{1,3}|<<<\s?"),
+    ("alias␣set", r"alias set", rf"{_WORD}\s{_WORD}\s{_WORD}\s"),
+    ("set-agent-token", r"set-agent-token", rf"{_WORD}\s"),
+    ("isakmp␣key tacacs-server␣key radius-server", r"(?:isakmp|tacacs-server|radius-server)", r"key\s(?:[0-9]\s)?"),
+    (
+        "auth_pass masterauth requirepass bindpw rootpw wpa-psk",
+        r"(?:auth_pass|masterauth|requirepass|bindpw|rootpw|wpa-psk)",
+        r"",
+    ),
+    ("acl␣setuser", r"acl setuser", r">"),
 )
 
 
@@ -63,9 +100,10 @@ def _list_commands() -> Iterator[SecretPattern]:
 _ANY_COMMAND = (
     make_pattern(
         "token",
-        "-pass -pw -secret -token -api -auth -access -private -client -credential -key -accesskey -storepass",
-        rf"-(?:{NAME}|pass|pw|pwd|key|auth|storepass|keypass)[\w-]{{0,16}}(?:\s{{1,3}}|=)(?:{QUOTE})?"
-        rf"(?P<secret>{VALUE}{{6,400}})",
+        "-pass -pw -secret -token -api -auth -access -private -client -credential -key -accesskey "
+        "-storepass -otp -pin -jwt -bearer -psk -cookie",
+        rf"-(?:{NAME}|pass|pw|pwd|key|auth|authkey|storepass|keypass|otp|pin|jwt|bearer|psk|cookie)[\w-]{{0,16}}(?:\s{{1,3}}|=)(?:{QUOTE})?"
+        rf"(?P<secret>{VALUE}{{6,200}}(?::{{1,2}}{VALUE}{{4,100}}){{0,3}})",
         folded=True,
         digits=True,
         named=True,
@@ -106,18 +144,39 @@ _ANY_COMMAND = (
     ),
     make_pattern(
         "password",
+        "-u␣ -u= --user␣ --user= --username␣ --username= --login␣ /user:",  # a person, then the password
+        rf"(?:-u|--user|--username|--login|/user)[\s=:]{{1,3}}(?:{QUOTE})?[^\s\"'\\-][^\s\"'\\]{{0,60}}"
+        rf"(?:{QUOTE})?\s{{1,3}}"
+        rf"(?:[^\n|;&]{{0,40}}?\s)??(?:-{{1,2}}(?:p[sw]?|pass|w)[\s=]{{1,3}}|/p(?:ass(?:word)?)?:)(?:{QUOTE})?"
+        rf"(?P<secret>(?![0-9]{{1,5}}(?![\w!@#$%^&*-])){_ARGUMENT})",
+        folded=True,
+        digits=True,
+    ),
+    make_pattern(
+        "password",
+        "kinit cryptsetup vncpasswd terraform␣login secret␣put secret␣create passphrase-fd auth␣login luks",
+        rf"(?:kinit|cryptsetup|vncpasswd|terraform login|secret "
+        rf"(?:put|create)|passphrase-fd|auth login|luks)[^\n|;&]{{0,100}}?<<<\s?(?:{QUOTE})?"
+        rf"(?P<secret>[^\s\"'\\$][^\"'\\\n]{{3,200}})",
+        folded=True,
+    ),
+    make_pattern(
+        "password",
         "echo␣ printf␣ <<<",  # piped into a program that asks for one
-        rf"(?:(?:echo|printf)\s{{1,3}}(?:-[a-z]{{1,3}}\s)?|<<<\s?)(?:{QUOTE})?(?:[\w.-]{{1,60}}:)?"
+        rf"(?:(?:echo|printf)\s{{1,3}}(?:-[a-z]{{1,3}}\s|[\"']?%s(?:\\{{1,7}}n)?[\"']?\s)?|<<<\s?)"
+        rf"(?:{QUOTE})?(?:[\w.-]{{1,60}}:)?"
         rf"(?P<secret>{TEXT}{{4,100}}?)(?:\\{{1,7}}n)?(?:{QUOTE})?\s{{0,3}}\|\s{{0,3}}"
         r"(?:sudo\s(?:-S\s)?)?"
-        r"(?:kinit|cryptsetup|passwd|chpasswd|gpg|openssl|sudo|su|smbpasswd|ansible-vault|[^\n|]{1,120}--?passw"
-        r"(?:or)?d-stdin)\b",
+        r"(?:kinit|cryptsetup|passwd|chpasswd|gpg|openssl|sudo|su|smbpasswd|ansible-vault|[^\n|]{1,120}--?"
+        r"(?:passw(?:or)?d-stdin|with-token|stdin)"
+        r"|(?:docker|podman|gh|kubectl|wrangler|fly|vercel|npm|aws|az|gcloud) [^\n|]{0,60}(?:login|secret))\b",
         needs="|",
     ),
     make_pattern(
         "password",
         "convertto-securestring",
-        rf"convertto-securestring\s{{1,3}}(?:-string\s{{1,3}})?{QUOTE}(?P<secret>[^\"'`\\\n$]{TEXT}{{3,200}}){CLOSED}",
+        rf"convertto-securestring\s{{1,3}}(?:-string\s{{1,3}})?(?:{QUOTE})?"
+        rf"(?P<secret>[^\s\"'`\\\n$(-][^\s\"'`\\]{{3,200}})",
         folded=True,
     ),
     make_pattern(

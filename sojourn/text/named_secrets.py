@@ -1,4 +1,4 @@
-"""Named secrets: values recognised by the name before them, in files, programs and sentences."""
+"""Named secrets: values recognised by the name before them, in files and programs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from sojourn.text.secret_syntax import (
     IS_GIVEN,
     IS_PAIR,
     LINE,
+    NO_NUMBER,
     OPEN,
     QUOTE,
     TEXT,
@@ -18,8 +19,8 @@ from sojourn.text.secret_syntax import (
     make_pattern,
 )
 
-_NO_NUMBER = r"(?![0-9.,%:]+(?![A-Za-z0-9!@#$^&*?_~+/-]))"
-_GIVEN = rf"(?P<secret>{_NO_NUMBER}{VALUE}{{5,400}})"
+# A value goes on behind a comma or a colon, unless another name and its value begin there.
+_GOES_ON = rf"(?:[,;:|]{{1,2}}(?![\w.-]{{1,40}}[=:]){VALUE}{{2,100}}){{0,2}}"
 
 
 def _build_named(
@@ -30,7 +31,7 @@ def _build_named(
         make_pattern(
             "password",
             hints,
-            rf"{name}(?:{IS_PAIR}|{IS_GIVEN})(?P<secret>{_NO_NUMBER}{VALUE}{{{least},400}})",
+            rf"{name}(?:{IS_PAIR}|{IS_GIVEN})(?P<secret>{NO_NUMBER}{VALUE}{{{least},200}}{_GOES_ON})",
             folded=True,
             named=True,
             digits=digits,
@@ -52,7 +53,12 @@ _GIVEN_VALUES = (
     *_build_named(SHORT_HINTS, SHORT_NAME + SUFFIX, random=True),
     *_build_named(WORD_HINTS, WORD, digits=True),
     *_build_named(
-        "key auth", r"(?:keys?|auth(?:orization|entication)?)(?![a-z])(?:_(?:[.-]?\w){0,24}+)?+", least=16, strong=True
+        "key auth refresh access jwt bearer otp seed salt webhook login private signing encryption vapid mfa cookie",
+        r"(?<!public)(?<!public[ _-])(?:keys?|auth"
+        r"(?:orization|entication)?|refresh|access|jwt|bearer|t?otp|seed|salt|webhook"
+        r"|login|private|signing|encryption|vapid|mfa|cookie)(?![a-z])(?:_(?:[.-]?\w){0,24}+)?+",
+        least=16,
+        strong=True,
     ),
     make_pattern(
         "private-key",  # as numbers
@@ -82,63 +88,6 @@ _GIVEN_VALUES = (
         "password passwd passwort kennwort",
         rf"(?:passw(?:or)?[dt]|kennwort)(?:{IS_PAIR}|{IS_GIVEN})(?<=[\"'])"
         rf"(?P<secret>(?-i:[a-z0-9])[^\s\"'\\]{{0,30}}(?: [^\s\"'\\]{{1,30}}){{1,12}}){CLOSED}",
-        folded=True,
-        digits=True,
-    ),
-)
-
-# Words between the name and the value; a verb or a sign may tell that it comes.
-_BETWEEN = r"(?:[ _][^\s:=\"'`\\_]{1,30}+){0,6}?"
-_SAYS = r"(?:lautet|ist|est|es|is|was|to|è|é|är|er|on|jest|это|—|–|->|→)"
-_BEFORE_VALUE = r"(?:\\{0,7}[\"']|[`«„“「『*(\[]){0,3}"
-
-_IN_SENTENCES = (
-    make_pattern(
-        "password",
-        f"{WORD_HINTS} {NAME_HINTS}",
-        rf"(?:{WORD}|{NAME})(?![a-z])(?=[ \t_]){_BETWEEN}"
-        rf"(?:[ \t]{{1,2}}{_SAYS}\s{{1,3}}|[ \t]{{0,3}}{_SAYS}?[ \t]{{0,3}}[:=：]\s{{0,3}}){_BEFORE_VALUE}{_GIVEN}",
-        folded=True,
-        digits=True,
-        random=True,
-        named=True,
-    ),
-    make_pattern(
-        "password",
-        f"{NAME_HINTS} {SHORT_HINTS} {WORD_HINTS} key login identify auth␣",
-        rf"(?:{WORD}|{NAME}{SUFFIX}|{SHORT_NAME}|(?<![a-z])(?:key|login|identify|auth))(?![a-z])"
-        rf"(?:[ \t][^\s:=\"'`\\]{{1,30}}+){{0,3}}?(?:(?:[ \t]|\\{{1,7}}t){{1,9}}[(\[.|]?\s?|[,;|]\s?)(?:{QUOTE}|`)?"
-        rf"(?P<secret>{VALUE}{{7,400}})(?!{VALUE})",
-        folded=True,
-        strong=True,
-    ),
-    make_pattern(
-        "password",
-        " ".join(one for one in WORD_HINTS.split() if not one.isascii()),
-        rf"{WORD}\s{{0,2}}[^\x00-\x7f]{{0,6}}\s{{0,2}}[:：=]?\s{{0,3}}[「『“\"']?"
-        rf"(?P<secret>[A-Za-z0-9._~+/=@!#$%^&*?-]{{6,100}})",
-        digits=True,
-        needs="é",
-    ),
-    make_pattern(
-        "password",
-        f"{WORD_HINTS} pass pwd kennwort",  # of digits only
-        rf"(?:{WORD}|passwd|password|passwort|kennwort|(?<![a-z])(?:pass|pwd|passcode))(?: {_SAYS})?{IS}"
-        rf"(?P<secret>[0-9]{{6,64}})(?![\w.,:/%-])",
-        folded=True,
-    ),
-    make_pattern(
-        "password",
-        "pin",
-        r"(?<![A-Za-z0-9_-])pin(?: code)?(?:\s(?:is|lautet|ist|est|es|was)\s|\s{0,2}[:=]\s{0,2})"
-        r"(?P<secret>[0-9]{4,8})(?![0-9.])",
-        folded=True,
-    ),
-    make_pattern(
-        "recovery-code",
-        "recovery␣code backup␣code",
-        r"(?:recovery|backup) codes?[^\n]{0,80}?\s{1,4}"
-        r"(?P<secret>[0-9a-z]{4,6}-[0-9a-z]{4,6}(?:[\s,]{1,4}[0-9a-z]{4,6}-[0-9a-z]{4,6}){0,19})(?![0-9a-z-])",
         folded=True,
         digits=True,
     ),
@@ -182,7 +131,8 @@ _IN_PLACES = (
         "password",
         "value\" value' value\\",  # the value first
         rf"value{QUOTE}\s{{0,3}}[:=]\s{{0,3}}{QUOTE}(?P<secret>{TEXT}{{4,200}})"
-        rf"(?={QUOTE}\s{{0,3}},\s{{0,40}}{QUOTE}(?:name|key){QUOTE}\s{{0,3}}[:=]\s{{0,3}}{QUOTE}[\w.-]{{0,30}}?{NAME})",
+        rf"(?={QUOTE}\s{{0,3}},\s{{0,40}}{QUOTE}"
+        rf"(?:name|key){QUOTE}\s{{0,3}}[:=]\s{{0,3}}{QUOTE}[\w.-]{{0,30}}?{NAME})",
         folded=True,
     ),
     make_pattern(
@@ -197,8 +147,10 @@ _IN_PLACES = (
     ),
     make_pattern(
         "password",
-        "password passwd pwd token secret",  # the last column of a table
-        rf"(?:password|passwd|pwd|token|secret)[ \t]{{0,30}}\|?{LINE}(?:\|[-:| +]{{3,200}}{LINE})?"
+        "password passwd pwd token secret key pass",  # a column of a table
+        rf"(?:password|passwd|pwd|token|secret|api[_ ]?key|(?<![a-z])pass)[ \t]{{0,30}}(?:\|?{LINE}"
+        rf"(?:\|[-:| +]{{3,200}}{LINE})?"
+        rf"|\|[^\n\"'\\]{{1,120}}{LINE}\|[-:| +]{{3,200}}{LINE}|(?:[,;\t][\w -]{{1,30}}){{1,6}}{LINE})"
         rf"(?P<secret>[^\n\"'\\]{{1,100}}?[,;|\t][^\n\"'\\]{{5,300}}"
         rf"(?:{LINE}[^\n\"'\\]{{1,100}}?[,;|\t][^\n\"'\\]{{5,300}}){{0,40}})",
         folded=True,
@@ -228,6 +180,18 @@ _IN_PLACES = (
         rf"{QUOTE}(?:d|k|p|q|dp|dq|qi){QUOTE}\s{{0,3}}:\s{{0,3}}{QUOTE}(?P<secret>[A-Za-z0-9_-]{{40,1000}}){CLOSED}",
         strong=True,
     ),
+    make_pattern(
+        "password-hash",
+        "{ssha {sha {plain} {crypt} {smd5} {md5} {cleartext}",
+        r"\{(?:s?sha(?:-?[0-9]{3})?|s?md5|plain|crypt|cleartext)\}(?P<secret>[^\s\"'\\]{6,200})",
+        folded=True,
+    ),
+    make_pattern(
+        "password",
+        "psk␣ eap␣ xauth␣",  # ipsec.secrets
+        rf"(?:psk|eap|xauth) {QUOTE}(?P<secret>{TEXT}{{6,200}}){CLOSED}",
+        folded=True,
+    ),
     make_pattern("private-key", "client-key-data", rf"client-key-data{IS}(?P<secret>[A-Za-z0-9+/=]{{20,16000}})"),
     make_pattern(
         "password",
@@ -246,9 +210,26 @@ _IN_HEADERS = (
     make_pattern(
         "bearer",
         "authorization",
-        rf"authorization(?:{IS_PAIR}|{IS})(?:bearer|basic|token|apikey|negotiate)\s{{1,3}}"
+        rf"authorization(?:{IS_PAIR}|{IS})"
+        rf"(?:bearer|basic|token|apikey|negotiate|bot|ssws|key|genie-?key|splunk|digest)\s{{1,3}}"
         rf"(?P<secret>[A-Za-z0-9._~+/=-]{{8,4000}})",
         folded=True,
+    ),
+    make_pattern(
+        "bearer",
+        "authorization",
+        rf"authorization(?:{IS_PAIR}|{IS})(?:[\w-]{{2,24}}\s{{1,3}}){{0,2}}?(?:[\w-]{{1,24}}=)?(?:{QUOTE})?"
+        rf"(?P<secret>[A-Za-z0-9._~+/=:-]{{16,4000}})",
+        folded=True,
+        strong=True,
+    ),
+    make_pattern(
+        "bearer",
+        'signature= signature=" oauth_token= credential=',
+        rf"(?:signature|oauth_token|oauth_consumer_secret)=(?:{QUOTE})?(?P<secret>[A-Za-z0-9+/=%]{{20,400}})",
+        folded=True,
+        digits=True,
+        strong=True,
     ),
     make_pattern(
         "bearer", "digest␣", rf"digest\s[^\n]{{1,400}}?response={QUOTE}(?P<secret>[0-9a-f]{{32,128}})", folded=True
@@ -276,9 +257,12 @@ _PERSON = r"[\w.+-]{1,60}(?:@[\w.-]{1,80})?"
 _PAIRS = (
     make_pattern(
         "password",
-        "-u␣ -a␣ --user␣ --user= --auth␣ --proxy-user␣ login: login= creds credentials chpasswd",
-        rf"(?:-u|-a|--user|--auth|--proxy-user|login|cred(?:ential)?s|chpasswd)\s{{0,3}}"
-        rf"(?:[:=]|<<<|\s)\s{{0,3}}(?:{QUOTE})?{_PERSON}(?::| / )(?P<secret>{_NO_NUMBER}[^\s\"'\\/:]{{5,200}})",
+        "-u␣ -a␣ --user␣ --user= --auth␣ -auth␣ --proxy-user␣ login: login= creds credentials chpasswd "
+        "basic_auth= zugangsdaten "
+        "wifi: wlan: account: identifiants accesso: acceso:",
+        rf"(?:-u|-a|--user|-{{1,2}}auth|--proxy-user|login|cred"
+        rf"(?:ential)?s|chpasswd|basic_auth|zugangsdaten|wifi|wlan|account|identifiants|acc?esso)\s{{0,3}}"
+        rf"(?:[:=]|<<<|\s)\s{{0,3}}(?:{QUOTE})?{_PERSON}(?::| / )(?P<secret>{NO_NUMBER}[^\s\"'\\/:]{{5,200}})",
         folded=True,
         digits=True,
     ),
@@ -307,4 +291,4 @@ _PAIRS = (
     ),
 )
 
-NAMED_PATTERNS = (*_GIVEN_VALUES, *_IN_HEADERS, *_PAIRS, *_IN_PLACES, *_IN_SENTENCES)
+NAMED_PATTERNS = (*_GIVEN_VALUES, *_IN_HEADERS, *_PAIRS, *_IN_PLACES)

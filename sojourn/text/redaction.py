@@ -14,13 +14,22 @@ from typing import NamedTuple
 
 from sojourn.core.messages import Json
 from sojourn.text.secret_patterns import KEY_PATTERNS, OTHER_PATTERNS
-from sojourn.text.secret_shape import has_digit, is_code, is_mixed, is_random, is_stand_in, is_strong, may_be_word
-from sojourn.text.secret_syntax import SecretPattern
+from sojourn.text.secret_shape import (
+    has_digit,
+    has_vendor,
+    is_code,
+    is_mixed,
+    is_random,
+    is_stand_in,
+    is_strong,
+    may_be_word,
+)
+from sojourn.text.secret_syntax import VALUE, SecretPattern
 
 Redactor = Callable[[str], str]
 # Longer texts are redacted in a thread. Made to be slow, a text of this length takes about 20 ms; a thread is
 # interrupted between two matches, and each of them is short.
-INLINE_CHARS = 4_096
+INLINE_CHARS = 2_048
 
 
 class Redacted(str):
@@ -78,10 +87,12 @@ KEYS = _hinted(KEY_PATTERNS, 0)
 OTHERS = _hinted(OTHER_PATTERNS, len(KEY_PATTERNS))
 # Most texts lack these signs and stems, and a search for few is faster than for many. Stems ignore case.
 _SIGNS, _STEMS = (
-    tuple(":/=?&-$<|"),
+    tuple(":/=?&-$<|@"),
     ("pass", "key", "token", "secret", "bearer", "cookie", "author", "login", "curl", "mysql"),
 )
 _NOT_ASCII = "é"  # stands for every letter that is not ASCII
+LONG_CHARS = 200
+_REST = re.compile(f"{VALUE}*")
 _MIN_CHARS = 14  # a key is one long word; most words are short, so few are searched
 _OF_KEYS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/+=")
 _APART = bytes(one if one in _OF_KEYS else ord(" ") for one in range(256))
@@ -150,7 +161,27 @@ def find_secrets(text: str) -> list[FoundSecret]:
                 found += _find(one, text, text)
     for one in select_patterns(text, folded):
         found += _find(one, folded if one.is_folded else text, text)
-    return found
+    return _extend_long(text, found) if any(is_long(one) for one in found) else found
+
+
+def is_long(one: FoundSecret) -> bool:
+    """Whether a secret may be longer than its pattern: it goes on until its characters end."""
+    return one.end - one.start >= LONG_CHARS
+
+
+def measure_rest(text: str, start: int) -> int:
+    """Where a long secret ends that reaches `start`."""
+    rest = _REST.match(text, start)
+    return rest.end() if rest else start
+
+
+def _extend_long(text: str, found: list[FoundSecret]) -> list[FoundSecret]:
+    extended, reached = [], 0
+    for one in sorted(found, key=lambda one: one.end):
+        if is_long(one) and one.end >= reached:
+            reached = measure_rest(text, one.end)
+        extended.append(one._replace(end=max(one.end, reached)) if is_long(one) else one)
+    return extended
 
 
 def _find(one: HintedPattern, where: str, text: str) -> Iterator[FoundSecret]:
@@ -211,6 +242,8 @@ def _is_ordinary(secret: SecretPattern, hit: re.Match[str], value: str) -> bool:
     if (secret.digits and not has_digit(value)) or (secret.strong and not is_strong(value)):
         return True
     if secret.mixed and not is_mixed(value):
+        return True
+    if secret.vendor and not has_vendor(hit.string, hit.start()):
         return True
     if "secret" not in hit.re.groupindex:
         return False

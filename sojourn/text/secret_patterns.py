@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sojourn.text.code_secrets import CODE_PATTERNS
 from sojourn.text.command_secrets import COMMAND_PATTERNS
 from sojourn.text.named_secrets import NAMED_PATTERNS
 from sojourn.text.secret_syntax import ALONE, END, SecretPattern, make_pattern
+from sojourn.text.sentence_secrets import SENTENCE_PATTERNS
 
 
 def _keys(kind: str, *forms: str) -> Iterator[SecretPattern]:
@@ -35,7 +37,9 @@ _BLOCKS = (
 
 _UNKNOWN = (
     # Most vendors put a short word before their keys.
-    make_pattern("api-key", "_ -", rf"(?<=[A-Za-z0-9]{{2}})[_-](?P<secret>{_LETTER}{{32,250}}){END}", mixed=True),
+    make_pattern(
+        "api-key", "_ -", rf"(?<=[A-Za-z0-9])[_-](?P<secret>{_LETTER}{{32,250}}){END}", mixed=True, vendor=True
+    ),
 )
 
 # Each of these is one long word without spaces.
@@ -118,9 +122,54 @@ KEY_PATTERNS = (
         f"dp.pt. {_LETTER}{{40,250}}",
         "dp.st. [A-Za-z0-9._-]{40,250}",
         rf"sk.eyJ {_WORD}{{20,250}}\.{_WORD}{{20,50}}",
-        "ATATT3 [A-Za-z0-9_=-]{60,250}",
+        "ATATT3 [A-Za-z0-9_=%-]{60,250}",
+        f"ATBB {_LETTER}{{32}}",
+        "BBDC- [A-Za-z0-9+/=]{40,60}",
+        f"aio_ {_LETTER}{{28}}",
+        rf"pat {_LETTER}{{14}}\.{_HEX}{{64}}",
+        f"EAA {_LETTER}{{90,400}}",
+        f"sl. {_WORD}{{100,400}}",
+        f"1//0 {_WORD}{{40,200}}",
+        f"v1.0- {_HEX}{{24}}-{_HEX}{{146}}",
+        f"AQVN {_WORD}{{35,38}}",
+        rf"t1. {_WORD}{{20,400}}=?=?\.{_WORD}{{86}}",
+        f"y0_ {_WORD}{{50,70}}",
+        f"vk1.a. {_WORD}{{60,400}}",
+        *(f"access-{one}- [0-9a-f-]{{36}}" for one in ("sandbox", "development", "production")),
+        "amzn.mws. [0-9a-f-]{36}",
+        "amzn1.oa2-cs. v1\\.[0-9a-f]{40,80}",
+        f"vercel_ {_LETTER}{{24}}",
+        f"KGAT_ {_HEX}{{32}}",
+        *(f"dp.{one}. {_LETTER}{{40,250}}" for one in ("ct", "sa", "scim", "audit")),
+        "oy2 [a-z0-9]{43}",
+        f"cio {_LETTER}{{32}}",
+        f"4b1d {_LETTER}{{38}}",
+        f"re_ {_LETTER}{{6,10}}_{_LETTER}{{20,30}}",
+        f"ddp_ {_LETTER}{{36}}",
+        f"pk.eyJ {_WORD}{{20,250}}\\.{_WORD}{{20,50}}",
+        f"tk-us- {_WORD}{{48}}",
+        f"dnkey- {_WORD}{{70,90}}",
+        f"cmVmd {_LETTER}{{59}}",
+        f"access_token$ (?:production|sandbox)\\$[0-9a-z]{{16}}\\${_HEX}{{32}}",
+        f"sq0idp- {_WORD}{{22}}",
+        f"EAAA {_WORD}{{60}}",
+        f"_gitlab_session= {_HEX}{{32}}",
+        "ABIA [A-Z2-7]{16}",
+        f"00D {_LETTER}{{12,15}}![A-Za-z0-9_.]{{60,200}}",
+        "eyJrIjoi [A-Za-z0-9=]{60,400}",
+        "LS0tLS1CRUdJTi (?!BDRVJU|BQVUJM)[A-Za-z0-9+/=]{60,16000}",
+        "b3BlbnNzaC1rZXkt [A-Za-z0-9+/=]{40,16000}",
+        f"figu_ {_WORD}{{30,250}}",
+        "sk-lf- [0-9a-f-]{36}",
+        f"apify_api_ {_LETTER}{{30,50}}",
+        f"jina_ {_LETTER}{{50,80}}",
+        f"sntrye_ {_HEX}{{64}}",
+        f"contentful- {_WORD}{{40,60}}",
+        f"CFPAT- {_WORD}{{40,60}}",
     ),
     make_pattern("api-key", ".atlasv1.", rf"(?<={_LETTER}{{14}})\.atlasv1\.(?P<secret>{_WORD}{{50,80}})"),
+    make_pattern("api-key", "Q~", rf"(?<=[A-Za-z0-9_~.]{{3}}[0-9])Q~(?P<secret>[A-Za-z0-9_~.-]{{31,34}}){END}"),
+    make_pattern("api-key", "SU SA SC SO", rf"{ALONE}S[AUCO][A-Z2-7]{{56}}{END}"),
     make_pattern("api-key", "dapi", rf"{ALONE}dapi{_HEX}{{32}}(?:-[0-9])?{END}"),
     make_pattern(
         "stripe-key",
@@ -188,11 +237,20 @@ _IN_ADDRESSES = (
     make_pattern("url-password", "://", rf"://(?P<secret>{_WORD}{{20,255}})@(?=[A-Za-z0-9])", digits=True),
     make_pattern(
         "url-key",
-        "?key= &key= ?sig= &sig= &signature= &x-amz-signature= ?auth= &auth=",
-        r"[?&](?:key|sig|signature|auth|x-amz-signature)=(?P<secret>[A-Za-z0-9._~+/%=-]{20,2000})",
+        "?key= &key= ?sig= &sig= ?signature= &signature= -signature= ?auth= &auth= ?code= &code= ?jwt= "
+        "&jwt= ?sid= &sid= ?k= &k=",
+        r"(?:[?&](?:key|sig|signature|auth|code|jwt|sid|k)|-signature)=(?P<secret>[A-Za-z0-9._~+/%=-]{20,2000})",
         folded=True,
         digits=True,
     ),
 )
 
-OTHER_PATTERNS = (*_BLOCKS, *_UNKNOWN, *_IN_ADDRESSES, *NAMED_PATTERNS, *COMMAND_PATTERNS)
+OTHER_PATTERNS = (
+    *_BLOCKS,
+    *_UNKNOWN,
+    *_IN_ADDRESSES,
+    *NAMED_PATTERNS,
+    *SENTENCE_PATTERNS,
+    *CODE_PATTERNS,
+    *COMMAND_PATTERNS,
+)

@@ -20,8 +20,8 @@ class SecretPattern:
     and what may be skipped before it is skipped lazily: the first secret is the one that is found.
     folded: hints are lower case and match any case. digits: without a digit it is a plain word. random: words are none,
     neither is code. strong: no sign tells that a value follows, so it must look like a secret. mixed: only the mix of
-    its letters tells. named: the name before it identifies it, and code may look the same. needs: the text has one of
-    these signs; most have not.
+    its letters tells. named: the name before it identifies it, and code may look the same. vendor: a word as vendors
+    use it comes before it. needs: the text has one of these signs; most have not.
     """
 
     kind: str
@@ -33,6 +33,7 @@ class SecretPattern:
     strong: bool = False
     mixed: bool = False
     named: bool = False
+    vendor: bool = False
     needs: str = ""
 
 
@@ -54,7 +55,7 @@ IS = rf"(?:{QUOTE}\s{{0,3}}[:=]>?\s{{0,3}}{QUOTE}|\s{{0,3}}[:=：]>?\s{{0,3}}(?:
 _SIGN = r"(?:[:=!?+.|&]{0,3}=>?|::?>?|\?\?|\|\||->|%3D|[→：＝])"
 _CLOSE_NAME = r"(?:\\{0,7}[\"']?[\])]{1,2}|\[\]|%|[*_`]{1,3})?"
 # A quoted name, and a quoted value behind it: in JSON, in a call that takes both.
-IS_PAIR = rf"{QUOTE}[\])]{{0,2}}\s{{0,3}}(?:{_SIGN}|,|or\b)\s{{0,20}}{OPEN}"
+IS_PAIR = rf"[\])]{{0,2}}{QUOTE}[\])]{{0,2}}\s{{0,3}}(?:{_SIGN}|,|or\b)\s{{0,20}}{OPEN}"
 # Any sign that gives a value to a name; the type of the name or an opening bracket may be between them.
 _BLOCK = r"(?:[|>][-+]?[ ]{0,3}(?:\n|\\{1,7}n)\s{0,20})?"  # a value on the next line, in YAML
 IS_GIVEN = (
@@ -63,6 +64,7 @@ IS_GIVEN = (
     rf"|{_CLOSE_NAME}[ \t]{{0,9}}{_SIGN}[*_]{{0,2}}\s{{0,4}}(?:!!?\w{{1,12}}\s)?{_BLOCK}[(\[{{]?(?:{OPEN})?"
     rf"|[({{,]\s{{0,2}}{OPEN})"
 )
+NO_NUMBER = r"(?![0-9.,%:]+(?![A-Za-z0-9!@#$^&*?_~+/-]))"
 VALUE = r"[A-Za-z0-9._~+/=@!#$%^&*?-]"
 TEXT = r"[^\"'`\\\n]"  # inside quotes
 LINE = r"(?:\n|\\{1,7}n)"  # a line break, as it is or escaped

@@ -18,13 +18,16 @@ from sojourn.text.redaction import (
     black_out,
     find_secrets,
     fold_case,
+    is_long,
+    measure_rest,
     remove_overlaps,
     select_patterns,
 )
+from sojourn.text.secret_shape import VENDOR_CHARS
 from sojourn.text.secret_syntax import ALONE
 
 HINT_CHARS = 32  # the longest hint, which may have begun
-_EDGE_CHARS = 16  # how far before its match a pattern may look
+_EDGE_CHARS = VENDOR_CHARS + 8  # how far before its match a pattern may look
 _NAMELESS = tuple(one for one in OTHERS if not one.secret.pattern.has_name)
 _KEY_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/+="
 
@@ -36,27 +39,34 @@ class StreamRedactor:
         self._text = ""  # what is held back, and the text before it that patterns may need
         self._released = 0  # how much of `_text` is released
         self._is_cut = False  # there was text before `_text`
+        self._is_long = False  # what was released ends with a long secret that may go on
 
     def feed(self, piece: str) -> str:
         """Adds a piece and returns what is decided now."""
+        if self._is_long:
+            self._released += measure_rest(piece, 0)
+            self._is_long = self._released == len(self._text) + len(piece)
         self._text += piece
         return self._release(*self._find_open())
 
     def end(self) -> str:
         """Ends the text and returns the rest; the next piece begins another text."""
         rest = self._release(len(self._text), 0)
-        self._text, self._released, self._is_cut = "", 0, False
+        self._text, self._released, self._is_cut, self._is_long = "", 0, False, False
         return rest
 
     def _release(self, end: int, name: int) -> str:
         """Releases the text up to a place, or up to a secret across that place. `name`: what is needed again."""
         text, known = self._text, _EDGE_CHARS if self._is_cut else 0
         found = [one for one in find_secrets(text) if one.match_start >= known and one.end > self._released]
+        goes_on = any(one.end == len(text) and is_long(one) for one in found)
+        found = [one._replace(start=max(one.start, self._released)) for one in found]
         secrets = remove_overlaps(found) if found else []
         for one in secrets:
             if end < one.end:
                 end, name = min(end, one.start), min(name, one.match_start)
         released = black_out(text, secrets, self._released, end)
+        self._is_long |= goes_on and end == len(text)
         needless = max(0, min(end, name, len(text) - HINT_CHARS) - _EDGE_CHARS)
         self._text, self._released = text[needless:], end - needless
         self._is_cut |= needless > 0

@@ -1,6 +1,8 @@
 """Secrets are blacked out, and nothing else is."""
 
 import json
+import random
+import string
 import time
 from itertools import product
 
@@ -382,3 +384,28 @@ def test_half_a_megabyte_of_an_ordinary_log_takes_a_moment():
     begun = time.process_time()
     assert redact(text) == text
     assert time.process_time() - begun < 3
+
+
+@pytest.mark.parametrize("before", ["password=", '"api_key": "', "--token ", "Authorization: Bearer ", "my secret is "])
+@pytest.mark.parametrize("count", [390, 401, 2_500, 90_000])
+def test_a_long_value_keeps_no_tail(before, count):
+    secret = ("a1B2-c3D4." * (count // 10 + 1))[:count] + "Z9"
+    done = redact(f'{before}{secret}" and more')
+    assert "c3D4" not in done
+    assert done.endswith('" and more')
+
+
+def test_identifiers_are_no_keys():
+    chance = random.Random(7)
+    letters = string.ascii_letters + string.digits + "-_"
+    for sign in "!$":
+        for _ in range(2_000):
+            text = f"room {sign}{''.join(chance.choices(letters, k=43))} here"
+            assert redact(text) == text
+    plain = [f"id {''.join(chance.choices(letters, k=43))} here" for _ in range(4_000)]
+    assert sum(redact(text) != text for text in plain) < 40
+
+
+@pytest.mark.parametrize("word", ["acme_live_", "corp-", "mycloud_v2_", "ACME-KEY-", "svc1_"])
+def test_a_key_behind_the_word_of_an_unknown_vendor_is_blacked_out(word):
+    assert A36 not in redact(f"use {word}{A36} now")

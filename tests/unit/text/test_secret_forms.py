@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.text.redaction import redact
-from tests.secret_forms import fill_form, list_forms
+from tests.secret_forms import fill_form, list_forms, list_lines
 
 DATA = Path(__file__).parents[2] / "data"
 FORMS = [json.loads(line) for line in (DATA / "secret_forms.jsonl").read_text("utf-8").splitlines()]
@@ -26,6 +26,21 @@ def test_nearly_all_templates_are_recognised(which):
     kept = [form.text for form in forms if form.leaks(redact(form.text))]
     assert len(forms) > 400
     assert len(kept) <= len(forms) * 0.03, kept
+
+
+@pytest.mark.parametrize("which", ["secret_forms_fresh_a", "secret_forms_fresh_b"])
+def test_nearly_all_fresh_forms_are_recognised(which):
+    forms = [form for seed in range(3) for form in list_lines(which, seed)]
+    kept = [form.text for form in forms if form.leaks(redact(form.text), 8)]
+    assert len(forms) == 600
+    assert len(kept) <= len(forms) * 0.05, kept
+
+
+def test_what_only_looks_like_a_secret_is_mostly_left_alone():
+    forms = list(list_lines("not_secret"))
+    changed = [form.text for form in forms if redact(form.text) != form.text]
+    assert len(forms) == 200
+    assert len(changed) <= 8, changed
 
 
 NAMES = (

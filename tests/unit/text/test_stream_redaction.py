@@ -64,6 +64,20 @@ def test_no_cut_shows_the_end_of_a_secret(secret):
         assert "".join(pieces) == redact(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "API_TOKEN=" + "Ab3-" * 150 + " x",
+        'secret: "' + "a1" * 300 + "&token=" + "b2" * 250 + '" password="hunter2222"',
+        "password=" + "a1" * 220 + "password=" + '"hunter2222"',
+    ],
+)
+def test_the_tail_of_a_long_secret_is_not_shown(text):
+    for cut in (5, 11, 150, 209, 211, 399, 409, 411, 412, 450, 455, 500):
+        assert "".join(feed(text, [cut, cut + 1, cut + 30])) == redact(text)
+    assert "".join(feed(text, range(0, len(text), 40))) == redact(text)
+
+
 def test_an_unterminated_private_key_is_held_back_to_a_limit():
     stream, held = StreamRedactor(), 0
     stream.feed("-----BEGIN PRIVATE KEY-----\n")
