@@ -56,7 +56,7 @@ _WORKER_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; connect-src 'self'",
     "X-Content-Type-Options": "nosniff",
 }
-_HASHED_NAME = re.compile(r".+-[\w-]{8}\.\w+")
+_HASHED_NAME = re.compile(r".{1,200}-[\w-]{8}\.\w{1,20}")
 _IMMUTABLE = {"Cache-Control": "public, max-age=31536000, immutable"}  # the name changes with the content
 
 

@@ -42,7 +42,7 @@ _CALLS = (
         r"(?:(?:set|check)_?password|bearer_?auth|from_?key|privatekeytoaccount|wallet)",
         0,
     ),
-    ("crypt( md5( password( sha1( sha256( encode(", r"(?:crypt|password)", 0),
+    ("crypt( password(", r"(?:crypt|password)", 0),
 )
 _QUOTED = rf"(?:[@bfruN]{{0,2}}{QUOTE}|`)"
 

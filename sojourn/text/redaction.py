@@ -86,11 +86,22 @@ def _hinted(patterns: Iterable[SecretPattern], first_rank: int) -> tuple[HintedP
 KEYS = _hinted(KEY_PATTERNS, 0)
 OTHERS = _hinted(OTHER_PATTERNS, len(KEY_PATTERNS))
 # Most texts lack these signs and stems, and a search for few is faster than for many. Stems ignore case.
-_SIGNS, _STEMS = (
-    tuple(":/=?&-$<|@"),
-    ("pass", "key", "token", "secret", "bearer", "cookie", "author", "login", "curl", "mysql"),
+_SIGNS = tuple(':/=?&-$<|@("{_')
+_STEM_LIST = (
+    "pass pw key token secret bearer cookie auth login curl sql cred user code crypt sign access recovery otp jwt psk "
+    "hmac seed licen vault secur http zip client set rdp smb snmp ldap vnc basic wallet encod cipher private paro "
+    "contrasen"
 )
-_NOT_ASCII = "é"  # stands for every letter that is not ASCII
+_STEMS = tuple(_STEM_LIST.split())
+# Letters that are not ASCII, by script: one stands for all of them.
+_SCRIPTS = {
+    "é": ("À", "ɏ"),
+    "ẩ": ("Ḁ", "ỿ"),
+    "я": ("Ѐ", "ӿ"),
+    "字": ("぀", "鿿"),
+    "한": ("가", "힣"),
+    "ω": ("Ͱ", "\u0fff"),
+}
 LONG_CHARS = 200
 _REST = re.compile(f"{VALUE}*")
 _MIN_CHARS = 14  # a key is one long word; most words are short, so few are searched
@@ -101,7 +112,7 @@ _APART = bytes(one if one in _OF_KEYS else ord(" ") for one in range(256))
 @lru_cache(maxsize=4096)
 def _select_hints(signs: tuple[str, ...]) -> tuple[tuple[str, bool, tuple[HintedPattern, ...]], ...]:
     """The hints that a text with only these signs and stems can contain, each once with all its patterns."""
-    lacking = [sign for sign in (*_SIGNS, *_STEMS, _NOT_ASCII) if sign not in signs]
+    lacking = [sign for sign in (*_SIGNS, *_STEMS, *_SCRIPTS) if sign not in signs]
     by_hint: dict[tuple[str, bool], list[HintedPattern]] = {}
     for one in OTHERS:
         if _may_occur(one, signs, lacking):
@@ -110,10 +121,17 @@ def _select_hints(signs: tuple[str, ...]) -> tuple[tuple[str, bool, tuple[Hinted
 
 
 def _may_occur(one: HintedPattern, signs: tuple[str, ...], lacking: list[str]) -> bool:
-    if _NOT_ASCII in lacking and not one.hint.isascii():
-        return False
     needs = one.secret.needs
+    if any(sign not in signs for sign in _list_scripts(one.hint)):
+        return False
     return not any(sign in one.hint for sign in lacking) and (not needs or any(sign in signs for sign in needs))
+
+
+def _list_scripts(text: str) -> list[str]:
+    if text.isascii():
+        return []
+    letters = [one for one in set(text) if one > "\x7f"]
+    return [sign for sign, (first, last) in _SCRIPTS.items() if any(first <= one <= last for one in letters)]
 
 
 @cache
@@ -125,10 +143,10 @@ def _compile_prefixes() -> re.Pattern[bytes]:
     return re.compile("|".join(f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in rests.items()).encode())
 
 
-def _may_hold_keys(text: str) -> bool:
+def _join_long_words(text: str) -> bytes:
+    """The words of a text that are long enough for a key, or for a value that only its mix of letters tells."""
     words = text.encode("ascii", "replace").translate(_APART).split()
-    long_ones = b" ".join([word for word in words if len(word) >= _MIN_CHARS])
-    return _compile_prefixes().search(long_ones) is not None
+    return b" ".join([word for word in words if len(word) >= _MIN_CHARS])
 
 
 def fold_case(text: str) -> str:
@@ -142,8 +160,7 @@ def select_patterns(text: str, folded: str) -> list[HintedPattern]:
     """The patterns, but for keys, whose hint is in a text."""
     present = [sign for sign in _SIGNS if sign in text]
     present += [stem for stem in _STEMS if stem in folded]
-    if not text.isascii():
-        present.append(_NOT_ASCII)
+    present += _list_scripts(text)
     selected: list[HintedPattern] = []
     for hint, is_folded, some in _select_hints(tuple(present)):
         if hint in (folded if is_folded else text):
@@ -155,12 +172,14 @@ def find_secrets(text: str) -> list[FoundSecret]:
     """Finds every secret; they may overlap."""
     folded = fold_case(text)
     found: list[FoundSecret] = []
-    if _may_hold_keys(text):
+    long_words = _join_long_words(text)
+    if long_words and _compile_prefixes().search(long_words):
         for one in KEYS:
             if one.hint in text:
                 found += _find(one, text, text)
     for one in select_patterns(text, folded):
-        found += _find(one, folded if one.is_folded else text, text)
+        if long_words or not one.secret.mixed:
+            found += _find(one, folded if one.is_folded else text, text)
     return _extend_long(text, found) if any(is_long(one) for one in found) else found
 
 

@@ -59,7 +59,7 @@ SHORT_NAME = (
 WORD_HINTS = (
     "schlüssel zugangscode contraseña contrasena contrasenya clave senha wachtwoord hasło haslo hasla "
     "heslo geslo lösenord "
-    "passord adgangskode kodeord salasana jelszó jelszo jelszav parola parolă parool pasahitza sifre ifre "
+    "passord adgangskode kodeord salasana jelszó jelszo jelszav parola parolă parool pasahitza ifre "
     "lozinka lozinku "
     "sandi katalaluan khẩu slaptažodis passe mdp ароль АРОЛЬ ароля аролем арола гасло ωδικός ωδικό סיסמה סיסמא "
     "كلمة␣المرور كلمة␣السر كلمة␣سر رمز␣عبور رمز␣المرور گذرواژه पासवर्ड পাসওয়ার্ড รหัสผ่าน "

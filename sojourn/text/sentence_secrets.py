@@ -67,7 +67,6 @@ SENTENCE_PATTERNS = (
         rf"{WORD}\s{{0,2}}[^\x00-\x7f]{{0,6}}\s{{0,2}}[:：=]?\s{{0,3}}[「『“\"']?"
         rf"(?P<secret>[A-Za-z0-9._~+/=@!#$%^&*?-]{{6,100}})",
         digits=True,
-        needs="é",
     ),
     make_pattern(
         "api-key",
