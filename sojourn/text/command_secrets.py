@@ -54,11 +54,7 @@ _COMMANDS = (
     ("vault␣operator", r"vault operator unseal", r""),
     ("cargo␣login wandb␣login snyk␣auth add-authtoken", r"(?:cargo login|wandb login|snyk auth|add-authtoken)", r""),
     ("wpa_passphrase", r"wpa_passphrase", rf"(?:{QUOTE})?{_WORD}(?:{QUOTE})?\s"),
-    (
-        "openssl␣passwd mkpasswd",
-        r"(?:openssl passwd|mkpasswd)",
-        r"(?:-[a-z0-9-]{1,12}\s(?:sha-\d{3}\s)?){0,3}?(?=\S{6,100}(?:\s{0,3}(?:\n|\Z|[|;&>])))",
-    ),
+    ("openssl␣passwd mkpasswd", r"(?:openssl passwd|mkpasswd)", r"(?:-[a-z0-9-]{1,12}\s(?:sha-\d{3}\s)?){0,3}?"),
     ("http-basic.", r"http-basic\.[\w.-]{1,40}", rf"{_WORD}\s"),
     ("nuget␣push", r"nuget push", r"-k\s{1,3}"),
     (

@@ -110,21 +110,24 @@ _APART = bytes(one if one in _OF_KEYS else ord(" ") for one in range(256))
 
 
 @lru_cache(maxsize=4096)
-def _select_hints(signs: tuple[str, ...]) -> tuple[tuple[str, bool, tuple[HintedPattern, ...]], ...]:
+def _select_hints(signs: tuple[str, ...], *, is_whole: bool) -> tuple[tuple[str, bool, tuple[HintedPattern, ...]], ...]:
     """The hints that a text with only these signs and stems can contain, each once with all its patterns."""
     lacking = [sign for sign in (*_SIGNS, *_STEMS, *_SCRIPTS) if sign not in signs]
     by_hint: dict[tuple[str, bool], list[HintedPattern]] = {}
     for one in OTHERS:
-        if _may_occur(one, signs, lacking):
+        if _may_occur(one, signs, lacking) and (not is_whole or _has_needed(one, signs)):
             by_hint.setdefault((one.hint, one.is_folded), []).append(one)
     return tuple((hint, is_folded, tuple(some)) for (hint, is_folded), some in by_hint.items())
 
 
 def _may_occur(one: HintedPattern, signs: tuple[str, ...], lacking: list[str]) -> bool:
-    needs = one.secret.needs
     if any(sign not in signs for sign in _list_scripts(one.hint)):
         return False
-    return not any(sign in one.hint for sign in lacking) and (not needs or any(sign in signs for sign in needs))
+    return not any(sign in one.hint for sign in lacking)
+
+
+def _has_needed(one: HintedPattern, signs: tuple[str, ...]) -> bool:
+    return not one.secret.needs or any(sign in signs for sign in one.secret.needs)
 
 
 def _list_scripts(text: str) -> list[str]:
@@ -156,13 +159,13 @@ def fold_case(text: str) -> str:
     return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 
-def select_patterns(text: str, folded: str) -> list[HintedPattern]:
-    """The patterns, but for keys, whose hint is in a text."""
+def select_patterns(text: str, folded: str, *, is_whole: bool = True) -> list[HintedPattern]:
+    """The patterns, but for keys, whose hint is in a text. What else they need may still come if it is not whole."""
     present = [sign for sign in _SIGNS if sign in text]
     present += [stem for stem in _STEMS if stem in folded]
     present += _list_scripts(text)
     selected: list[HintedPattern] = []
-    for hint, is_folded, some in _select_hints(tuple(present)):
+    for hint, is_folded, some in _select_hints(tuple(present), is_whole=is_whole):
         if hint in (folded if is_folded else text):
             selected += some
     return selected

@@ -94,7 +94,7 @@ class StreamRedactor:
                 yield from ((one, at) for at in _find_places(text, one.hint, word))
                 yield from ((one, at) for at in _find_beginnings(text, one.hint, word))
         folded = fold_case(text)
-        for one in select_patterns(text, folded):
+        for one in select_patterns(text, folded, is_whole=False):
             places = _find_places(folded if one.is_folded else text, one.hint, known)
             yield from ((one, at) for at in places)
         for one in _NAMELESS:
