@@ -47,6 +47,9 @@ def test_sixty_cards_five_stats_and_filters_that_combine(counted):
     page.locator("[data-badge]").nth(59).wait_for()
     labels = page.locator(".ach-stats dt").all_inner_texts()
     assert labels == ["Unlocked", "Discovered", "Secrets", "Highest tier", "Latest"]
+    assert page.get_by_role("region", name="Next up").get_by_role("listitem").count() == 3
+    category = page.get_by_role("group", name="Category").get_by_role("button", name="Vibe Coding")
+    assert re.fullmatch(r"Vibe Coding \d/8", category.inner_text())
     page.get_by_role("group", name="Category").get_by_role("button", name="Vibe Coding").click()
     page.get_by_role("group", name="State").get_by_role("button", name="Discovered").click()
     shown = page.locator("[data-badge]")

@@ -7,6 +7,7 @@ import { useServerTexts } from "@/serverTexts/serverTexts";
 import { BadgeCard, Emblem, getTierClass } from "./BadgeCard";
 import { BadgeToolbar } from "./BadgeToolbar";
 import { type BadgeFilters, filterBadges, useBadgeFilters } from "./badgeFilters";
+import { NextUp } from "./NextUp";
 import { ScanBanner } from "./ScanBanner";
 import { ShareDialog } from "./ShareDialog";
 import {
@@ -52,7 +53,7 @@ export function AchievementsPanel({ host }: { host: AchievementsHost }) {
       )}
       {loading && <LoadingSkeleton />}
       {response && <Stats response={response} />}
-      {response && <TierGuide />}
+      {response && <NextUp response={response} />}
       {response && <BadgeToolbar response={response} filters={filters} changeFilters={changeFilters} />}
       {response && <RecentUnlocks response={response} />}
       {response && (
@@ -64,6 +65,7 @@ export function AchievementsPanel({ host }: { host: AchievementsHost }) {
           onShare={setSharedBadge}
         />
       )}
+      {response && <TierGuide />}
       {sharedBadge && <ShareDialog badge={sharedBadge} close={() => setSharedBadge(null)} />}
     </div>
   );

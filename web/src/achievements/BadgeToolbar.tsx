@@ -34,6 +34,7 @@ export function BadgeToolbar({
             onClick={() => changeFilters({ category })}
           >
             {category ? translateCategory(category, texts) : t("ach.filter.all")}
+            {category && ` ${countUnlocked(response, category)}`}
           </button>
         ))}
       </div>
@@ -68,4 +69,10 @@ export function BadgeToolbar({
       </div>
     </div>
   );
+}
+
+/** "3/9": how many badges of a category are unlocked. */
+function countUnlocked(response: AchievementsResponse, category: string): string {
+  const all = response.achievements.filter((badge) => badge.category === category);
+  return `${all.filter((badge) => badge.unlocked).length}/${all.length}`;
 }

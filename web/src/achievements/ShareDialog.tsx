@@ -5,7 +5,7 @@ import { formatNumber } from "@/i18n";
 import { translateCategory, translateTier } from "@/serverTexts/badgeTexts";
 import { useServerTexts } from "@/serverTexts/serverTexts";
 import { CARD_HEIGHT, CARD_WIDTH, drawShareCard } from "./shareCard";
-import type { Badge } from "./types";
+import { type Badge, getDate } from "./types";
 
 export function ShareDialog({ badge, close }: { badge: Badge; close: () => void }) {
   const { t, language } = useMessages();
@@ -27,6 +27,11 @@ export function ShareDialog({ badge, close }: { badge: Badge; close: () => void 
       progress,
       tier: badge.tier ? translateTier(badge.tier, texts) : t("ach.tier.complete"),
       category: translateCategory(badge.category, texts),
+      date: getDate(badge)
+        ? new Date(getDate(badge) * 1000).toLocaleDateString(language === "zh" ? "zh-CN" : undefined, {
+            dateStyle: "medium",
+          })
+        : "",
     }).then(
       (blob) => {
         if (isClosed) return;

@@ -43,7 +43,7 @@ const ORDERS: Record<BadgeSort, ((a: Badge, b: Badge) => number) | null> = {
 };
 
 /** Progress towards the next tier; badges without one, and secret ones, come last. */
-const rankNearness = (badge: Badge): number =>
+export const rankNearness = (badge: Badge): number =>
   badge.state === "secret" || (badge.unlocked && !badge.next_tier) ? -1 : badge.progress_pct;
 
 export function filterBadges(badges: Badge[], filters: BadgeFilters): Badge[] {

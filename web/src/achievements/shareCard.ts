@@ -19,6 +19,7 @@ interface CardLabels {
   progress: string;
   tier: string;
   category: string;
+  date: string;
 }
 
 export function drawShareCard(badge: Badge, labels: CardLabels): Promise<Blob> {
@@ -84,6 +85,9 @@ function drawText(context: CanvasRenderingContext2D, badge: Badge, labels: CardL
   context.fillStyle = "#8fa39c";
   context.font = `600 24px ${SANS}`;
   context.fillText("Sojourn", 64, CARD_HEIGHT - 84);
+  context.textAlign = "right";
+  context.fillText(labels.date, CARD_WIDTH - 64, CARD_HEIGHT - 84);
+  context.textAlign = "left";
 }
 
 function drawPill(context: CanvasRenderingContext2D, label: string, colour: string, y: number): number {

@@ -37,7 +37,7 @@ export function DeliveryLog({ polled }: { polled: Polled<Delivery[]> }) {
                     <span className="pill">{delivery.platform}</span> <span className="mono dim">{delivery.place}</span>
                   </td>
                   <td className={css.deliveryText}>
-                    {delivery.text}
+                    <span title={delivery.text}>{delivery.text.replace(/```\w*\n?/g, "")}</span>
                     {delivery.error && <p className="problem-text">{delivery.error}</p>}
                   </td>
                   <td className="number">{delivery.attempts}</td>

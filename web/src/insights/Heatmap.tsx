@@ -58,6 +58,15 @@ export function Heatmap({ days }: { days: Array<{ day: string; messages: number 
           );
         })}
       </svg>
+      <p className={css.heatmapLegend} aria-hidden="true">
+        {t("insights.less")}
+        <svg className={css.heatmap} viewBox="0 0 66 11">
+          {[0, 1, 2, 3, 4].map((level) => (
+            <rect key={level} x={level * 13.4} width="11" height="11" rx="2.5" data-level={level} />
+          ))}
+        </svg>
+        {t("insights.more")}
+      </p>
     </div>
   );
 }

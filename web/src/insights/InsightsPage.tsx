@@ -159,7 +159,8 @@ export default function Insights() {
 
 function UsageTable({ title, rows }: { title: string; rows: Array<UsageTotals & { name: string }> }) {
   const { t, language } = useMessages();
-  const most = Math.max(1, ...rows.map((row) => row.sessions));
+  const countTokens = (row: UsageTotals) => row.input_tokens + row.output_tokens;
+  const most = Math.max(1, ...rows.map(countTokens));
   return (
     <section className="card">
       <h2>{title}</h2>
@@ -181,10 +182,10 @@ function UsageTable({ title, rows }: { title: string; rows: Array<UsageTotals & 
               <tr key={row.name}>
                 <td>{row.name || <span className="dim">{t("insights.unrecorded")}</span>}</td>
                 <td width="25%">
-                  <span className={css.usageBar} style={{ width: `${(100 * row.sessions) / most}%` }} />
+                  <span className={css.usageBar} style={{ width: `${(100 * countTokens(row)) / most}%` }} />
                 </td>
                 <td className="number">{formatNumber(row.sessions, language)}</td>
-                <td className="number">{formatNumber(row.input_tokens + row.output_tokens, language)}</td>
+                <td className="number">{formatNumber(countTokens(row), language)}</td>
                 <td className="number">{formatMoney(row.cost_usd, "–")}</td>
               </tr>
             ))}
