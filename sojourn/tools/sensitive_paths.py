@@ -45,7 +45,7 @@ RUNS_LATER: PathRules = (
     (
         r"/(claude(\.local)?|agents(\.override)?|gemini|hermes|soul|skill)\.md$|/\.(cursorrules|windsurfrules|clinerules|goosehints)\b"
         r"|/\.github/(copilot-instructions\.md$|instructions/|prompts/|agents/|chatmodes/)|/\.aider\.conf\.ya?ml$"
-        r"|/\.(claude|codex|gemini|cursor|windsurf|roo|kiro|opencode|hermes|agents|sojourn)/|/opencode\.jsonc?$",
+        r"|/\.(claude|codex|gemini|cursor|windsurf|roo|kiro|opencode|hermes|agents)/|/\.sojourn/commands/|/opencode\.jsonc?$",
         "another agent obeys what it says",
     ),
     (r"/\.?mcp\.json$", "other agents start the programs it names"),

@@ -44,6 +44,7 @@ def test_every_tool_of_the_issue_is_there_with_its_effect(kit):
         "send_file": "reads",
         "search_files": "reads",
         "web_fetch": "reads",
+        "web_search": "reads",
         "session_search": "reads",
         "session_list": "reads",
         "skills_list": "reads",
