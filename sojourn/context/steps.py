@@ -14,23 +14,24 @@ from sojourn.context.word_lists import load_words
 _ITEM = re.compile(r"^[ \t]*(?:(\d{1,2})[.)、．]|([-*•·])|([一二三四五六七八九十]{1,2})[、.．])[ \t]*(\S.*)$")
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _THEN = re.compile(
-    r"(?:[,;.]\s*|\s+)(?:and\s+)?"
-    r"(?:then|after that|afterwards|next|finally|once (?:that|this)(?:'s| is) done)\s*[,:]?\s+"
-    r"|[，,；;。]?\s*(?:然后|接着|之后再|随后|最后再|最后)[，,]?",
+    r"(?:[,;.]\s{0,9}|\s{1,9})(?:and\s{1,9})?"
+    r"(?:then|after that|afterwards|next|finally|once (?:that|this)(?:'s| is) done)\s{0,9}[,:]?\s{1,9}"
+    r"|[，,；;。]?\s{0,9}(?:然后|接着|之后再|随后|最后再|最后)[，,]?",
     re.IGNORECASE,
 )
 _ALSO = re.compile(
-    r"(?:[,;.]\s*|\s+)(?:and also|also|plus|as well as|in addition|at the same time|in parallel)[,:]?\s+"
-    r"|[，,；;。]?\s*(?:另外|同时|还要|顺便|以及再|并且还)[，,]?",
+    r"(?:[,;.]\s{0,9}|\s{1,9})(?:and also|also|plus|as well as|in addition|at the same time|in parallel)[,:]?\s{1,9}"
+    r"|[，,；;。]?\s{0,9}(?:另外|同时|还要|顺便|以及再|并且还)[，,]?",
     re.IGNORECASE,
 )
 _FOR_EACH = re.compile(r"for each (?:one )?of (?P<rest>.+)", re.IGNORECASE | re.DOTALL)
 _OF_EACH = re.compile(
-    r"(?P<what>[a-z].*?)\s*\b(?:for |in |of )?each of (?:these|the following)?\s*:?\s*(?P<things>.+)", re.IGNORECASE
+    r"(?P<what>[a-z].*?)\s{0,9}\b(?:for |in |of )?each of (?:these|the following)?\s{0,9}:?\s{0,9}(?P<things>.+)",
+    re.IGNORECASE,
 )
 _EACH_CHINESE = re.compile(r"(?:对|为|给|把)?(?P<things>[^，。；\n]+?)(?:分别|各自|每个都?)(?P<what>[^。；\n]+)")
-_LIST = re.compile(r"\s*(?:,\s*and\s+|,|;|\band\b|、|，|和|以及)\s*")
-_AND = re.compile(r"(?:,\s*(?:and\s+)?|\s+and\s+)(?=(\w+)(?:\s|$))", re.IGNORECASE)
+_LIST = re.compile(r"\s{0,9}(?:,\s{0,9}and\s{1,9}|,|;|\band\b|、|，|和|以及)\s{0,9}")
+_AND = re.compile(r"(?:,\s{0,9}(?:and\s{1,9})?|\s{1,9}and\s{1,9})(?=(\w{1,40})(?:\s|$))", re.IGNORECASE)
 _AFTER_ALL = re.compile(
     r"^(?:and )?(?:finally|at the end|in the end|when (?:all|everything)|最后|全部完成后)", re.IGNORECASE
 )

@@ -31,6 +31,10 @@ NOT_HERE = frozenset(
 # These are only ever asked whether they fit a text from its beginning.
 ANCHORED = frozenset(
     {
+        "sojourn.context.steps._EACH_CHINESE",
+        "sojourn.context.steps._FOR_EACH",
+        "sojourn.context.steps._OF_EACH",
+        "sojourn.context.steps._POLITE",
         "sojourn.text.secret_shape._STAND_IN",
         "sojourn.tool_schema._PARAMETER_LINE",
         "sojourn.tools.danger.rules.REBUILDABLE",
@@ -38,7 +42,10 @@ ANCHORED = frozenset(
         "sojourn.tools.danger.wrappers._ASSIGNMENT",
     }
 )
-PATTERNS = dict(find_patterns(skip=NOT_HERE))
+STEPS = "sojourn.context.steps."
+PATTERNS = dict(find_patterns(skip=NOT_HERE)) | {
+    name: pattern for name, pattern in find_patterns(skip=NOT_HERE - {"sojourn.context"}) if name.startswith(STEPS)
+}
 MAX_CPU_SECONDS = 2.0  # generous: quadratic work on these texts takes minutes
 
 
