@@ -65,7 +65,7 @@ def test_a_shell_completes_commands_sessions_sources_and_settings(home):
     assert completed("sessions", "show", "bike") == ["Bike", "bike-1"]
     assert completed("sessions", "show", "Gard") == ["Garden"]
     assert completed("import", "di") == ["diary"]
-    assert completed("config", "set", "server.p") == ["server.port"]
+    assert completed("config", "set", "server.po") == ["server.port"]
 
 
 def test_a_store_in_trouble_completes_to_nothing(home):
