@@ -12,7 +12,7 @@ from sojourn.lazy import Lazy, load_dotted
 ROOT = Path(__file__).parents[2] / "sojourn"
 DOTTED = re.compile(r"sojourn(\.\w+)+:\w+")
 TABLES = ("__main__.py", "launch.py", "cli/command_table.py", "plugins.py", "built_in_plugins.py")
-# Heavy modules that a package loads on use: SDKs, the shell grammar, the HTML converter, pathspec, cron, extras.
+# Heavy modules that a package loads on use: SDKs, grammars, the HTML converter, pathspec, cron, QR codes, extras.
 EXTRAS = {
     "sojourn.context.embedding_server",
     "sojourn.context.word_vectors",
@@ -25,6 +25,7 @@ EXTRAS = {
     "sojourn.schedules.schedule_book",
     "sojourn.schedules.schedule_json",
     "sojourn.tools.mcp.server_setup",
+    "sojourn.text.qr_code",
     "sojourn.runtimes.native.native_turn",
     "sojourn.runtimes.native.provider_anthropic",
     "sojourn.runtimes.native.provider_google",
