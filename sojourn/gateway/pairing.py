@@ -23,6 +23,7 @@ from sojourn.core.settings import Settings
 from sojourn.ports.platform import PlatformInfo
 from sojourn.ports.store import Record, RecordStore
 from sojourn.setting_formats import parse_pairs
+from sojourn.text.redaction import Identifier
 
 PAIRING = "gateway_pairing"
 _IDENTITY, _MISTAKES = "gateway_identity", "gateway_pairing_mistakes"
@@ -97,9 +98,9 @@ class Identities:
         if len(others) >= _MAX_PENDING:
             return None
         code, salt = "".join(secrets.choice(ALPHABET) for _ in range(_CODE_CHARS)), secrets.token_hex(8)
-        value = {"salt": salt, "proof": hash_code(salt, code), "asked": now, "until": now + CODE_TTL_SECONDS}
+        value = {"salt": Identifier(salt), "proof": Identifier(hash_code(salt, code)), "asked": now}
         try:
-            new = Record(kind=PAIRING, key=key, value=value | {"name": sender.name})
+            new = Record(kind=PAIRING, key=key, value=value | {"name": sender.name, "until": now + CODE_TTL_SECONDS})
             await self._store.put_record(new, expect=record.revision if record else 0)
         except Conflict:
             return None  # another gateway has just issued one

@@ -19,6 +19,7 @@ from sojourn.core.places import Sender
 from sojourn.gateway.pairing import ALPHABET, Identities, hash_code
 from sojourn.ports.platform import BotProfile
 from sojourn.ports.store import Record, RecordStore
+from sojourn.text.redaction import Identifier, mark_identifiers
 
 KIND = "gateway_invitation"
 INVITATION_TTL_SECONDS = 600.0
@@ -50,7 +51,7 @@ class PairingInvitations:
     async def create(self, platform: str) -> PairingInvitation:
         code, salt = "".join(secrets.choice(ALPHABET) for _ in range(_CODE_CHARS)), secrets.token_hex(8)
         until = self._clock() + INVITATION_TTL_SECONDS
-        value = {"salt": salt, "proof": hash_code(salt, code), "until": until, "mistakes": 0}
+        value = {"salt": Identifier(salt), "proof": Identifier(hash_code(salt, code)), "until": until, "mistakes": 0}
         await self._store.put_record(Record(kind=KIND, key=platform, value=value))
         return PairingInvitation(code=code, until=until)
 
@@ -83,7 +84,7 @@ class PairingInvitations:
         return bool(is_new and now < value["until"] and value["mistakes"] < _MAX_MISTAKES)
 
     async def _count_mistake(self, record: Record) -> None:
-        value = {**record.value, "mistakes": record.value["mistakes"] + 1}
+        value = {**mark_identifiers(record.value), "mistakes": record.value["mistakes"] + 1}
         try:
             await self._store.put_record(Record(kind=KIND, key=record.key, value=value), expect=record.revision)
         except Conflict:  # another gateway has just counted one

@@ -176,7 +176,7 @@ async def test_watchers_are_told_a_line_now_and_then(kit, room):
 
 async def test_hundred_calls_leave_no_descriptor_open(kit, room):
     room.answers = ["once"]
-    await call(kit, room, "terminal", command="true")
+    await asyncio.gather(*(call(kit, room, "terminal", command="true") for _ in range(3)))
     before = open_descriptors()
     for _ in range(30):
         await asyncio.gather(*(call(kit, room, "terminal", command="echo x") for _ in range(3)))
