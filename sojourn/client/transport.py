@@ -12,10 +12,11 @@ from urllib.parse import quote
 import httpx2
 
 from sojourn.client.connection_proof import ConnectionProof
-from sojourn.core.errors import NotAllowed, NotFound, ServerUnreachable, SojournError, error_from_code
+from sojourn.core.errors import NotAllowed, NotFound, ServerUnreachable, SojournError
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.ports.service import Caller
 from sojourn.server_file import Server
+from sojourn.text.codec import error_from_code
 
 RECONNECT_SECONDS = 15.0  # seconds a server may be away, to start again or to come back
 _STREAM_TIMEOUT_SECONDS = 45.0  # a live stream sends something every 15 seconds

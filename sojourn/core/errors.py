@@ -6,8 +6,7 @@ that meets a foreign exception translates it once, with `from`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
     from sojourn.core.places import Place
@@ -224,22 +223,3 @@ class PluginTimeout(PluginDown):
     """A plugin's process did not answer in time."""
 
     code, status = "plugin_timeout", 504
-
-
-def error_class(code: str) -> type[SojournError]:
-    """Finds the error class of a code; SojournError for codes of newer versions."""
-    known = [SojournError]
-    for kind in known:
-        if kind.code == code:
-            return kind
-        known.extend(kind.__subclasses__())
-    return SojournError
-
-
-def error_from_code(code: str, message: str, *, hint: str = "", about: Mapping[str, Any] | None = None) -> SojournError:
-    """Rebuilds an error that another process raised; `about` holds its attributes."""
-    kind = error_class(code)
-    error = kind.__new__(kind)
-    SojournError.__init__(error, message, hint=hint)
-    vars(error).update(about or {})
-    return error

@@ -1,18 +1,15 @@
-"""Events of a turn: the five kinds of the SSE contract, and their JSON codec.
+"""Events of a turn: the five kinds of the SSE contract. `text/event_codec.py` encodes them.
 
 The names never change. New information travels as a new `stage` of `progress`, so old clients keep working.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from json.encoder import encode_basestring
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import ClassVar
 
-from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json, Message
 from sojourn.core.progress import DETAILS
 
@@ -79,31 +76,3 @@ class Done:
 
 Event = Metadata | Progress | Chunk | Failed | Done
 Yielded = Event | Message
-_JSON = json.JSONEncoder(ensure_ascii=False)
-_BY_NAME: dict[str, type[Event]] = {kind.name: kind for kind in (Metadata, Progress, Chunk, Failed, Done)}
-FIELDS = {kind: tuple(one.name for one in fields(kind)) for kind in _BY_NAME.values()}
-
-
-def encode_event(event: Event) -> tuple[str, str]:
-    """Encodes an event as its name and JSON text."""
-    if isinstance(event, Chunk) and isinstance(event.text, str):  # the fast path: nearly all events
-        return event.name, f'{{"text": {encode_basestring(event.text)}}}'
-    values = {name: getattr(event, name) for name in FIELDS[type(event)]}
-    plain = {key: dict(value) if isinstance(value, Mapping) else value for key, value in values.items()}
-    return event.name, _JSON.encode(plain)
-
-
-def decode_event(name: str, data: str) -> Event:
-    """Decodes an event; unknown fields are dropped. BadInput."""
-    kind = _BY_NAME.get(name)
-    if kind is None:
-        raise BadInput(f'"{name}" is not an event.', hint="Events are metadata, progress, chunk, error and done.")
-    try:
-        values = {key: value for key, value in json.loads(data).items() if key in FIELDS[kind]}
-        if "messages" in values:
-            values["messages"] = tuple(values["messages"])
-        return kind(**values)
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise BadInput(
-            f"The data of the event {name} cannot be read: {error}.", hint="A JSON object with its fields is expected."
-        ) from error

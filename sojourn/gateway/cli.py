@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from sojourn.core.errors import error_class, error_from_code
 from sojourn.core.handoff import Handoff
 from sojourn.core.sessions import Session
 from sojourn.gateway.host import Gateway
@@ -21,6 +20,7 @@ from sojourn.gateway.status import handoff_to_json, read_status, render_status
 from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
 from sojourn.ports.service import Caller
+from sojourn.text.codec import error_class, error_from_code
 from sojourn.text.handoff_text import step_text, summary_text
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")

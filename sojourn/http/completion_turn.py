@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from sojourn.core.errors import NotFound, RuntimeFailed, SojournError, error_class, error_from_code
+from sojourn.core.errors import NotFound, RuntimeFailed, SojournError
 from sojourn.core.events import Chunk, Done, Failed
 from sojourn.core.sessions import SessionId
 from sojourn.http.chat import filter_turn
@@ -17,6 +17,7 @@ from sojourn.http.json_safe import replace_surrogates
 from sojourn.http.prompt_messages import CallPrompt
 from sojourn.http.stateless_sessions import StartedCompletion, StatelessSessions
 from sojourn.ports.service import RuntimeInfo, Service, Turn, TurnRequest
+from sojourn.text.codec import error_class, error_from_code
 
 DEFAULT = "default"
 

@@ -19,12 +19,13 @@ from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
 from sojourn.core.errors import RateLimited, SojournError
-from sojourn.core.events import FIELDS, Chunk, Event, Metadata
+from sojourn.core.events import Chunk, Event, Metadata
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Change, Recorded
 from sojourn.http import schemas
 from sojourn.http.json_safe import replace_surrogates, to_iso_date, to_json_value
 from sojourn.text.codec import encode_recorded
+from sojourn.text.event_codec import FIELDS
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

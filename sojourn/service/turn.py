@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from sojourn.asyncio_tasks import cancel_tasks_within, close_within
 from sojourn.core.errors import Interrupted, LeaseLost, NotDriving, RuntimeFailed, SojournError, StoreUnavailable
-from sojourn.core.events import Done, Failed, Progress, empty_mapping, encode_event
+from sojourn.core.events import Done, Failed, Progress, empty_mapping
 from sojourn.core.messages import Json
 from sojourn.core.progress import RunningDetail
 from sojourn.core.sessions import SessionId
@@ -26,6 +26,7 @@ from sojourn.service.turn_record import KIND, TurnRecord
 from sojourn.service.turn_start import BegunTurn
 from sojourn.service.turn_state import TurnState, to_failed_event
 from sojourn.service.turn_writer import GONE, RuntimeSink, TurnWriter
+from sojourn.text.event_codec import encode_event
 
 STOP_GRACE_SECONDS = 5.0  # seconds a runtime has to tidy up when it is stopped
 

@@ -1,4 +1,4 @@
-"""Lossless JSON codec for dataclasses, used between our own client and server.
+"""Lossless JSON codec for dataclasses, log entries and errors, used between our own client and server.
 
 The public API rounds times and unpacks structured text for people; this codec does neither.
 """
@@ -12,9 +12,11 @@ from functools import lru_cache, partial
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from sojourn.core.events import Event, decode_event, encode_event
+from sojourn.core.errors import SojournError
+from sojourn.core.events import Event
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Recorded, SessionId, TurnId
+from sojourn.text.event_codec import decode_event, encode_event
 
 T = TypeVar("T")
 Decoder = Callable[[Json], Any]
@@ -93,3 +95,22 @@ def decode_recorded(name: str, seq: int, raw: Mapping[str, Json]) -> Recorded:
     item: Message | Event = decode_value(Message, raw["item"]) if name == "message" else decode_event(name, raw["item"])
     turn = TurnId(raw["turn"]) if raw["turn"] else None
     return Recorded(session=SessionId(raw["session"]), seq=seq, at=raw["at"], item=item, turn=turn)
+
+
+def error_class(code: str) -> type[SojournError]:
+    """Finds the error class of a code; SojournError for codes of newer versions."""
+    known = [SojournError]
+    for kind in known:
+        if kind.code == code:
+            return kind
+        known.extend(kind.__subclasses__())
+    return SojournError
+
+
+def error_from_code(code: str, message: str, *, hint: str = "", about: Mapping[str, Any] | None = None) -> SojournError:
+    """Rebuilds an error that another process raised; `about` holds its attributes."""
+    kind = error_class(code)
+    error = kind.__new__(kind)
+    SojournError.__init__(error, message, hint=hint)
+    vars(error).update(about or {})
+    return error

@@ -16,7 +16,7 @@ import pytest
 from sojourn import config
 from sojourn.app import App
 from sojourn.context.facts import FactRecords
-from sojourn.core.events import Chunk, Done, Metadata, Progress, decode_event, encode_event
+from sojourn.core.events import Chunk, Done, Metadata, Progress
 from sojourn.core.messages import Message, assistant, text_of, tool_calls_of, user
 from sojourn.core.sessions import Recorded, SessionId
 from sojourn.ports.service import TurnRequest
@@ -38,6 +38,7 @@ from sojourn.testing.service_steps import (
     transcript,
     until,
 )
+from sojourn.text.event_codec import decode_event, encode_event
 
 ROOT = Path(__file__).resolve().parents[2]
 AGENT = Path(__file__).with_name("acp_agent.py")  # says what it hears

@@ -12,11 +12,12 @@ from typing import Any
 
 import click
 
-from sojourn.core.errors import Interrupted, NotAllowed, error_from_code
+from sojourn.core.errors import Interrupted, NotAllowed
 from sojourn.core.events import Chunk, Done, Failed, Progress
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.service import Caller, Service, TurnRequest
+from sojourn.text.codec import error_from_code
 from sojourn.text.formatting import format_duration, one_line, printable
 
 

@@ -6,18 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from sojourn.core.errors import Conflict, LeaseLost, NotFound
-from sojourn.core.handoff import (
-    BEFORE_BOUND,
-    LIVE,
-    Handoff,
-    Signal,
-    driver_reverts,
-    in_progress,
-    is_stale,
-    step,
-    visible_state,
-)
+from sojourn.core.handoff import BEFORE_BOUND, LIVE, Handoff, Signal, step
 from sojourn.stores.sql.db import Conditions, Db, placeholders
+from sojourn.stores.sql.handoff_rules import driver_reverts, in_progress, is_stale, visible_state
 from sojourn.stores.sql.lease_guard import CLEAR_LEASE
 from sojourn.stores.sql.rows import decode_row, encode_fields, to_stored_text
 from sojourn.stores.sql.tables import TABLES_BY_NAME

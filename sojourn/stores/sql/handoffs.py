@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from sojourn.core.errors import BadInput, Conflict, NotDriving
-from sojourn.core.handoff import LIVE, Handoff, HandoffId, Step, in_progress, is_waiting, new_handoff_id, step
+from sojourn.core.handoff import LIVE, Handoff, HandoffId, Step, step
 from sojourn.core.sessions import SessionId
 from sojourn.stores.sql.db import Conditions, Db, insert_statement, placeholders
 from sojourn.stores.sql.handoff_guard import (
@@ -18,6 +18,7 @@ from sojourn.stores.sql.handoff_guard import (
     lock_session_row,
     swap_handoff,
 )
+from sojourn.stores.sql.handoff_rules import in_progress, is_waiting, new_handoff_id
 from sojourn.stores.sql.lease_guard import CLEAR_LEASE
 from sojourn.stores.sql.leases import is_leased, lock_session, session_busy
 from sojourn.stores.sql.rows import decode_row, encode_value

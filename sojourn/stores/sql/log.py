@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sojourn.core.events import Chunk, Done, Event, Yielded, decode_event, encode_event
+from sojourn.core.events import Chunk, Done, Event, Yielded
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
 from sojourn.stores.sql import questions
@@ -26,6 +26,7 @@ from sojourn.stores.sql.rows import (
 from sojourn.stores.sql.sessions import check_session_exists, get_session
 from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.text.escape import escape, unescape
+from sojourn.text.event_codec import decode_event, encode_event
 from sojourn.text.redaction import Redacted
 
 _COLUMNS = ", ".join(MESSAGE_COLUMNS)

@@ -5,11 +5,11 @@ import asyncio
 import pytest
 
 from sojourn.core.errors import BadInput, Conflict, NotDriving, NotFound, PlatformDown, RuntimeFailed, SessionBusy
-from sojourn.core.handoff import in_progress
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import ToolResult
 from sojourn.service.local import LocalService
+from sojourn.stores.sql.handoff_rules import in_progress
 from sojourn.testing.app import FakeApp, make_settings
 from sojourn.testing.fake_platform import PlainPlatform
 from sojourn.testing.scripted_runtime import CallTool, Fail, PauseGate, SayText, ScriptedRuntime

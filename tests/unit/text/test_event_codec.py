@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.core.errors import BadInput
-from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress, decode_event, encode_event
+from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
+from sojourn.text.event_codec import decode_event, encode_event
 
 text = st.text(st.characters(exclude_categories=()))
 plain = st.recursive(
