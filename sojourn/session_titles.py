@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 from sojourn.core.errors import BadTitle, RuntimeFailed
 from sojourn.core.messages import Message, text_of
-from sojourn.core.sessions import SessionId, clean_title
+from sojourn.core.sessions import SessionId
 from sojourn.ports.runtime import CanComplete
 from sojourn.ports.store import SessionStore
 from sojourn.text.redaction import INLINE_CHARS, redact
+from sojourn.text.titles import clean_title
 
 _MAX_WORDS, _MAX_CHARS = 8, 60
 _TIMEOUT_SECONDS = 30.0

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import time
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NewType
 
-from sojourn.core.errors import BadInput, BadTitle
+from sojourn.core.errors import BadInput
 from sojourn.core.events import Yielded, empty_mapping
 from sojourn.core.messages import Json
 
@@ -19,10 +18,8 @@ TurnId = NewType("TurnId", str)
 Principal = NewType("Principal", str)
 
 OWNER = Principal("owner")  # the person this installation belongs to
-MAX_TITLE_CHARS = 100
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+=-]{0,254}")
-_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,20 +137,3 @@ def check_session_id(raw: str) -> SessionId:
     if not _ID.fullmatch(raw) or ".." in raw:
         raise BadInput(f"{raw!r} cannot be a session id.", hint="Letters, digits and . _ : @ + = - are allowed.")
     return SessionId(raw)
-
-
-def clean_title(raw: str) -> str | None:
-    """Normalises a title to one line without invisible characters; None if nothing is left. BadTitle."""
-    seen = "".join(c if c.isspace() or unicodedata.category(c) not in _INVISIBLE else "" for c in raw)
-    title = " ".join(seen.split())
-    if len(title) > MAX_TITLE_CHARS:
-        raise BadTitle(f"The title has {len(title)} characters.", hint=f"Use at most {MAX_TITLE_CHARS}.")
-    return title or None
-
-
-def clean_tag(raw: str) -> str:
-    """Normalises a tag to lower case without spaces or commas. BadInput."""
-    tag = raw.strip().lower()
-    if not tag or len(tag) > 50 or re.search(r"[\s,\x00-\x1f]", tag):
-        raise BadInput(f"{raw!r} cannot be a tag.", hint="One word of at most 50 characters, without commas.")
-    return tag

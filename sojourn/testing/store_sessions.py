@@ -9,9 +9,10 @@ from dataclasses import replace
 import pytest
 
 from sojourn.core.errors import Ambiguous, BadInput, BadTitle, Conflict, NotFound, TitleTaken
-from sojourn.core.sessions import MAX_TITLE_CHARS, OWNER, SessionId
+from sojourn.core.sessions import OWNER, SessionId
 from sojourn.ports.store import Listing, Store
 from sojourn.testing.store_steps import GUEST, NOBODY, ODD, begin, change_title, collect, read_table, say, take_first
+from sojourn.text.titles import MAX_TITLE_CHARS
 
 
 class SessionsContract:

@@ -12,11 +12,12 @@ from sojourn.cli import json_output
 from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.options import JsonCommand, session_argument, yes_option
 from sojourn.core.errors import Conflict, TitleTaken
-from sojourn.core.sessions import Session, clean_tag
+from sojourn.core.sessions import Session
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import Listing, Removed, SessionStore
 from sojourn.text.export import session_to_json
 from sojourn.text.formatting import one_line, pluralize
+from sojourn.text.titles import clean_tag
 
 _MAX_TRIES = 5
 Change = Callable[[Session], Session]

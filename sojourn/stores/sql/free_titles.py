@@ -6,10 +6,11 @@ from itertools import count
 from typing import Any
 
 from sojourn.core.errors import BadTitle
-from sojourn.core.sessions import MAX_TITLE_CHARS, Principal, clean_title
+from sojourn.core.sessions import Principal
 from sojourn.stores.sql.db import Conditions, Db
 from sojourn.stores.sql.rows import to_stored_text
 from sojourn.text.escape import unescape
+from sojourn.text.titles import MAX_TITLE_CHARS, clean_title
 
 _MAX_NUMBER_CHARS = 8
 

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from sojourn.core.errors import Conflict
-from sojourn.core.sessions import Session, SessionId, clean_tag, clean_title
+from sojourn.core.sessions import Session, SessionId
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.families import find_family
 from sojourn.stores.sql.free_titles import number_title
 from sojourn.stores.sql.leases import check_idle
 from sojourn.stores.sql.rows import title_terms, to_stored_text
 from sojourn.stores.sql.sessions import check_title_free, get_session
+from sojourn.text.titles import clean_tag, clean_title
 
 _CHANGEABLE = ("title", "pinned", "archived", "model", "cwd", "trashed_at")
 

@@ -6,10 +6,11 @@ import re
 from difflib import SequenceMatcher
 
 from sojourn.core.errors import Ambiguous, BadTitle, NotFound
-from sojourn.core.sessions import OWNER, Principal, SessionId, clean_title
+from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.stores.sql.db import Conditions, Db, Row
 from sojourn.text.escape import escape, unescape
 from sojourn.text.formatting import one_line
+from sojourn.text.titles import clean_title
 
 _MAX_TITLES = 20_000  # the most recently used ones
 _NAMED = 3  # sessions that an error names
