@@ -32,13 +32,13 @@ from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.handoff import LOCAL_SURFACES
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import OWNER, Session
-from sojourn.lasting_approvals import describe_approval
-from sojourn.permission_modes import MODES, parse_mode
 from sojourn.ports.libraries import Skill
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Listing
 from sojourn.text.formatting import format_age, one_line, pluralize
 from sojourn.text.titles import clean_title
+from sojourn.turn_support.lasting_approvals import describe_approval
+from sojourn.turn_support.permission_modes import MODES, parse_mode
 
 __all__ = [
     "COMMANDS",

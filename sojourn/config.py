@@ -17,9 +17,9 @@ from typing import Any
 
 from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Settings
-from sojourn.setting_formats import split_list
-from sojourn.setting_values import parse_path, parse_setting
-from sojourn.settings_table import CHILD_VARIABLES, LOOK_SECONDS, NEED_RESTART, SETTINGS, SETTINGS_BY_NAME, Setting
+from sojourn.settings.formats import split_list
+from sojourn.settings.table import CHILD_VARIABLES, LOOK_SECONDS, NEED_RESTART, SETTINGS, SETTINGS_BY_NAME, Setting
+from sojourn.settings.values import parse_path, parse_setting
 
 logger = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from sojourn.core.errors import ServerUnreachable
 from sojourn.core.settings import Settings
-from sojourn.settings_table import SETTINGS_BY_NAME
+from sojourn.settings.table import SETTINGS_BY_NAME
 
 try:
     import fcntl as _fcntl

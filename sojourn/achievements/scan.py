@@ -17,7 +17,7 @@ from sojourn.achievements.session_cache import CachedSession, CacheRecord, Finge
 from sojourn.achievements.session_scanner import Contribution, SessionScanner
 from sojourn.core.errors import StoreCorrupt
 from sojourn.ports.history import HasSize, History, SessionFacts
-from sojourn.worker_pool import PARALLEL_FROM_BYTES, WorkerPool
+from sojourn.processes.worker_pool import PARALLEL_FROM_BYTES, WorkerPool
 
 try:
     from sojourn.achievements.engine_hyperscan import HyperscanEngine

@@ -14,7 +14,7 @@ from sojourn import __version__
 from sojourn.client.remote import RemoteService
 from sojourn.core.errors import BadInput, ServerUnreachable
 from sojourn.core.settings import Secret, Settings
-from sojourn.processes import start_detached
+from sojourn.processes.supervisor import start_detached
 from sojourn.server_file import (
     STOP_SECONDS,
     Server,
@@ -24,7 +24,7 @@ from sojourn.server_file import (
     is_serving,
     read_server_file,
 )
-from sojourn.settings_table import SETTINGS_BY_NAME
+from sojourn.settings.table import SETTINGS_BY_NAME
 
 START_SECONDS = 30.0  # seconds a server may take to be ready
 _POLL_SECONDS = 0.05

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from sojourn.core.errors import BadInput
@@ -22,9 +22,6 @@ class Place:
     name: str = ""  # for people; never part of the key
     parent: str | None = None  # the room a thread was opened in
     fallback_reason: str = ""  # why a hand-off uses this place and not a new thread
-
-    def with_fallback_reason(self, reason: str) -> Place:
-        return replace(self, fallback_reason=reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NewType
 
-from sojourn.core.errors import BadInput
 from sojourn.core.events import Yielded, empty_mapping
 from sojourn.core.messages import Json
 
@@ -18,8 +16,6 @@ TurnId = NewType("TurnId", str)
 Principal = NewType("Principal", str)
 
 OWNER = Principal("owner")  # the person this installation belongs to
-
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+=-]{0,254}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,10 +126,3 @@ def new_session_id(now: float | None = None) -> SessionId:
 
 def new_turn_id() -> TurnId:
     return TurnId(f"t_{os.urandom(8).hex()}")
-
-
-def check_session_id(raw: str) -> SessionId:
-    """Validates a session id, which becomes part of file names and URLs. BadInput."""
-    if not _ID.fullmatch(raw) or ".." in raw:
-        raise BadInput(f"{raw!r} cannot be a session id.", hint="Letters, digits and . _ : @ + = - are allowed.")
-    return SessionId(raw)

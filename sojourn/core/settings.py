@@ -1,4 +1,4 @@
-"""Settings in force. `sojourn/settings_table.py` lists every setting."""
+"""Settings in force. `sojourn/settings/table.py` lists every setting."""
 
 from __future__ import annotations
 

@@ -13,11 +13,11 @@ from typing import Any
 
 from sojourn.core.messages import Json, Message, ToolCall, tool_calls_of
 from sojourn.core.sessions import OWNER, Session
-from sojourn.cost_limits import USAGE_KIND
 from sojourn.ports.app import AgentContext
 from sojourn.ports.history import HasToolExchanges, SessionFacts
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import CallJudge
+from sojourn.turn_support.cost_limits import USAGE_KIND
 
 _PAGE_ROWS = 1000
 _TOP_COUNT = 10

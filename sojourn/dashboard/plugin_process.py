@@ -18,9 +18,9 @@ import httpx2
 from sojourn.core.errors import PluginDown
 from sojourn.core.settings import Settings
 from sojourn.dashboard.plugin_main import ALIVE_PATH, PluginArguments
-from sojourn.processes import ChildProcess, OutputBuffer, Watch
-from sojourn.processes import start as start_process
-from sojourn.settings_table import CHILD_VARIABLES
+from sojourn.processes.supervisor import ChildProcess, OutputBuffer, Watch
+from sojourn.processes.supervisor import start as start_process
+from sojourn.settings.table import CHILD_VARIABLES
 
 OUTPUT_TAIL_BYTES = 16 * 1024  # of its output that are remembered
 READ_PAUSE_SECONDS = 0.05  # a program that floods its output is read no faster than one buffer per pause

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from sojourn.ports.app import AppContext
-from sojourn.setting_changes import SettingInfo, change_setting, describe_settings, reset_setting
+from sojourn.settings.changes import SettingInfo, change_setting, describe_settings, reset_setting
 
 SettingName = Annotated[str, Path(min_length=1, max_length=100, description="For example `model.name`.")]
 _REFUSED: dict[int | str, dict[str, Any]] = {

@@ -15,7 +15,7 @@ from sojourn.ports.app import AppContext, HasSettings, PluginAccess
 from sojourn.ports.gateway_store import AccountKey
 from sojourn.ports.platform import PlatformAdapter
 from sojourn.ports.plugin import Part, parts_by_name
-from sojourn.setting_formats import split_list
+from sojourn.settings.formats import split_list
 
 _ALWAYS_SERVED = "local"
 _LOOK_SECONDS = 1.0  # between two looks at the settings

@@ -13,12 +13,12 @@ from sojourn.gateway.pairing import Identities, Identity
 from sojourn.gateway.pairing_invitations import PairingInvitations
 from sojourn.gateway.payloads import ReplyTarget, SessionKeys
 from sojourn.gateway.render import split_messages
-from sojourn.handoff_destinations import HomeChannels
 from sojourn.ports.app import AppContext
 from sojourn.ports.gateway_store import AccountKey, Incoming, OutgoingDraft
 from sojourn.ports.platform import PlatformAdapter, PlatformInfo
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Store
+from sojourn.turn_support.handoff_destinations import HomeChannels
 
 _DEFAULT_MAX_CHARS = 2000  # for a network without a connection in this process
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable
 
 from sojourn.core.errors import Conflict, LeaseLost, StoreUnavailable
 from sojourn.core.handoff import Handoff, State, Step
 from sojourn.ports.handoffs import HandoffStore
-
-_STORE_RETRY_SECONDS = 0.5
+from sojourn.turn_support.store_retry import retry_while_away
 
 logger = logging.getLogger(__name__)
 
@@ -34,22 +34,20 @@ class ClaimedHandoff:
 
     async def _apply(self, to: State, change: Callable[[Handoff], Awaitable[Handoff]]) -> None:
         """Applies a step. After a lost connection it is unknown whether the store applied it, so it is tried again."""
+        is_retry = False
+
+        async def change_once() -> Handoff:
+            nonlocal is_retry
+            is_uncertain, is_retry = is_retry, True
+            try:
+                return await change(self.current)
+            except Conflict:
+                if not is_uncertain or not await self._has_reached(to):
+                    raise
+                return self.current
+
         async with self._lock:
-            is_uncertain = False
-            while True:
-                try:
-                    self.current = await change(self.current)
-                    break
-                except StoreUnavailable as error:
-                    if not error.retryable:
-                        raise
-                    is_uncertain = True
-                    logger.warning("hand-off %s waits for the store: %s", self.current.id, error)
-                    await asyncio.sleep(_STORE_RETRY_SECONDS)
-                except Conflict:
-                    if not is_uncertain or not await self._has_reached(to):
-                        raise
-                    break
+            self.current = await retry_while_away(change_once, f"hand-off {self.current.id}", seconds=math.inf)
         self.changed.set()
 
     async def _has_reached(self, state: State) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from sojourn.core.errors import NotAllowed, NoThreadHere, PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.handoff import Handoff
@@ -11,9 +12,9 @@ from sojourn.core.sessions import Session
 from sojourn.gateway.bindings import encode_place
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.render import without_calls
-from sojourn.handoff_destinations import HomeChannel, place_from
 from sojourn.ports.platform import CanThread, PlatformAdapter
 from sojourn.ports.store import Record
+from sojourn.turn_support.handoff_destinations import HomeChannel, place_from
 
 _KIND = "handoff_place"
 _RETRY_SECONDS = (0.5, 1.5)
@@ -24,16 +25,18 @@ _THREAD_NAME_CHARS = 80
 async def open_target_place(adapter: PlatformAdapter, home: Place, title: str) -> Place:
     """Opens a thread. Where there can be none, gives the home channel with `fallback_reason`."""
     if not isinstance(adapter, CanThread):
-        return home.with_fallback_reason(f"{adapter.info.label} has no threads, so the session is in the chat itself.")
+        return replace(
+            home, fallback_reason=f"{adapter.info.label} has no threads, so the session is in the chat itself."
+        )
     if home.thread:
-        return home.with_fallback_reason("The home channel is already a thread.")
+        return replace(home, fallback_reason="The home channel is already a thread.")
     try:
         name = without_calls(f"Sojourn — {title}"[:_THREAD_NAME_CHARS], adapter.info)
         return await adapter.create_handoff_thread(home, name)
     except ThreadsUnsupported as error:
         home = error.place if isinstance(error, NoThreadHere) else home
         reason = f"No thread could be opened there ({error}), so the session is in the chat itself."
-        return home.with_fallback_reason(reason)
+        return replace(home, fallback_reason=reason)
 
 
 class HandoffTarget:

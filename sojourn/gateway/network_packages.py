@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, distribution, requires
 from importlib.util import find_spec
 
 from sojourn.core.errors import MissingPackage
-from sojourn.processes import Watch, start
+from sojourn.processes.supervisor import Watch, start
 
 _OURS = "sojourn"
 _INSTALL_SECONDS = 600.0

@@ -16,7 +16,6 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any, get_type_hints
 from urllib.parse import urlsplit
 
-from sojourn.config_file import change_file, remove_plugin_table, set_plugin_table
 from sojourn.core.errors import BadInput, NotFound, PlatformDown, SendRefused
 from sojourn.core.sessions import OWNER
 from sojourn.core.settings import Secret
@@ -24,10 +23,11 @@ from sojourn.gateway.connections import build_adapter, is_configured, list_platf
 from sojourn.gateway.network_packages import list_missing_packages
 from sojourn.gateway.payloads import ReplyTarget, SessionKeys
 from sojourn.gateway.status import find_line_states
-from sojourn.handoff_destinations import HomeChannel, HomeChannels
 from sojourn.ports.app import AppContext
 from sojourn.ports.platform import BotProfile, CanIdentify, PlatformAdapter
 from sojourn.ports.plugin import Plugin, Prompt
+from sojourn.settings.config_file import change_file, remove_plugin_table, set_plugin_table
+from sojourn.turn_support.handoff_destinations import HomeChannel, HomeChannels
 
 _RECEIVER_PORT = 8791  # the default of every network that sends requests to us
 _RECEIVER_SECONDS, _LOOK_SECONDS = 5.0, 0.2

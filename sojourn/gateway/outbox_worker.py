@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from sojourn.core.attachments import Attachment
-from sojourn.core.errors import Conflict, NotFound, PlatformDown, SendRefused, SojournError, StoreUnavailable
+from sojourn.core.errors import Conflict, NotFound, PlatformDown, SendRefused, SojournError
 from sojourn.gateway.payloads import OutboundPayload, decode_outbound
 from sojourn.gateway.render import DUPLICATE_MARK, file_line, split_text, without_calls
 from sojourn.gateway.row_worker import RowWorker
 from sojourn.ports.gateway_store import Outgoing
 from sojourn.ports.platform import CanAsk, CanSendFiles, File, PlatformAdapter, Sent
+from sojourn.turn_support.store_retry import retry_while_away
 
 _SEND_TIMEOUT_SECONDS = 25.0
 _MAX_AGE_SECONDS = 86_400.0  # an older message is not sent any more
-_STORE_RETRY_SECONDS = 0.5
 _MAX_RETRY_SECONDS = 60.0
 _MAX_ATTEMPTS = 5  # after errors of an unknown kind
 _MAX_TASKS = 64  # concurrent sends
@@ -68,15 +70,8 @@ class OutboxWorker(RowWorker):
 
     async def _mark_sent(self, item: Outgoing, state: Literal["sent", "delivered"], sent: Sent) -> None:
         """Records the delivery. Waits for an unavailable store: an unrecorded message would be sent again. Conflict."""
-        while True:
-            try:
-                await self._store.finish_outgoing(item, state, message_id=sent.id)
-                return
-            except StoreUnavailable as error:
-                if not error.retryable:
-                    raise
-                logger.warning("outgoing %s was sent but cannot be marked as sent yet: %s", item.id, error)
-                await asyncio.sleep(_STORE_RETRY_SECONDS)
+        mark = partial(self._store.finish_outgoing, item, state, message_id=sent.id)
+        await retry_while_away(mark, f"outgoing {item.id}, which was sent,", seconds=math.inf)
 
     async def _renew(self, item: Outgoing) -> None:
         """Keeps the claim while a slow network answers."""

@@ -22,7 +22,7 @@ from sojourn.core.sessions import OWNER, Principal
 from sojourn.core.settings import Settings
 from sojourn.ports.platform import PlatformInfo
 from sojourn.ports.store import Record, RecordStore
-from sojourn.setting_formats import parse_pairs
+from sojourn.settings.formats import parse_pairs
 from sojourn.text.redaction import Identifier
 
 PAIRING = "gateway_pairing"

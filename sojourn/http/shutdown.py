@@ -9,10 +9,10 @@ from pydantic import BaseModel, Field, StrictBool
 
 from sojourn.http.dependencies import CallerDep, StoreDep, problem_responses
 from sojourn.http.schemas import StrictSchema
-from sojourn.lasting_approvals import require_owner
 from sojourn.ports.store import RecordStore
-from sojourn.process_identity import this_process
+from sojourn.processes.identity import this_process
 from sojourn.server_file import STOP_PATH, Server
+from sojourn.turn_support.lasting_approvals import require_owner
 
 router = APIRouter(tags=["status"])
 _TURN_KIND = "turn"  # the records of turns that are not over

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from sojourn.core.errors import SourceUnreadable
 from sojourn.importers.regular_file import MAX_FILE_BYTES
-from sojourn.limited_worker import LimitedWorker, LimitExceeded
 from sojourn.ports.importer import FoundHistory, HistoryReader, Importer, SessionEntry, Transcript
+from sojourn.processes.limited_worker import LimitedWorker, LimitExceeded
 from sojourn.text.message_redaction import redact_message
 from sojourn.text.redaction import Redacted, redact
 

@@ -14,10 +14,10 @@ from zoneinfo import ZoneInfo
 from sojourn.core.errors import Conflict, SojournError, TitleTaken
 from sojourn.core.events import Done, Failed
 from sojourn.core.sessions import OWNER, Session, SessionId
-from sojourn.cost_limits import USAGE_KIND
 from sojourn.ports.service import Caller, Service, TurnRequest
 from sojourn.ports.store import Record, Store
 from sojourn.schedules.schedule_book import Schedule, ScheduleBook, ScheduleRun
+from sojourn.turn_support.cost_limits import USAGE_KIND
 
 TICK_SECONDS = 5.0
 SURFACE = "schedule"

@@ -13,7 +13,7 @@ from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, SessionId
 from sojourn.ports.store import Record, RecordStore
-from sojourn.process_identity import is_dead, this_process
+from sojourn.processes.identity import is_dead, this_process
 from sojourn.schedules.recurrence import Recurrence
 from sojourn.text.codec import decode_value, encode_value
 

@@ -5,33 +5,18 @@ conversation, message and files → memory → skill shortlist → template → 
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 
 from sojourn.core.attachments import Attachment
-from sojourn.core.errors import SojournError
 from sojourn.core.events import Progress
 from sojourn.core.messages import Json, Message, extra_of
-from sojourn.core.progress import PrepareDetail, ToolDetail
+from sojourn.core.progress import ToolDetail
 from sojourn.core.provenance import Provenance
 from sojourn.core.sessions import OWNER, SessionId
 from sojourn.core.settings import Settings
-from sojourn.cost_limits import CostBook
-from sojourn.permission_modes import require_enforced
-from sojourn.plugin_cache import PluginCache
 from sojourn.ports.app import HasStore
-from sojourn.ports.context import (
-    CONTEXT_STAGES,
-    CanLearn,
-    ContextBlock,
-    ContextContribution,
-    ContextRequest,
-    ContextSource,
-)
+from sojourn.ports.context import ContextRequest
 from sojourn.ports.runtime import HasOwnTools, HistoryEntry, Runtime, TurnInput
 from sojourn.ports.store import Transaction
 from sojourn.ports.tool import Question, Reply
@@ -41,15 +26,12 @@ from sojourn.service.turn_start import BegunTurn
 from sojourn.service.turn_writer import STATE_KIND, TurnWriter
 from sojourn.text.host_names import find_hosts
 from sojourn.text.message_origins import add_messages
-from sojourn.text.template_examples import render_examples
-from sojourn.text.token_count import estimate_tokens
-from sojourn.workspace_folders import find_workspace
+from sojourn.turn_support.context_gatherer import ContextGatherer
+from sojourn.turn_support.cost_limits import CostBook
+from sojourn.turn_support.permission_modes import require_enforced
+from sojourn.turn_support.plugin_cache import PluginCache
+from sojourn.turn_support.workspace_folders import find_workspace
 
-SOURCE_SECONDS = 1.0  # a slower context source is left out of the turn
-SOURCE_TOKENS = 2000
-LEARN_SECONDS = 120.0
-
-logger = logging.getLogger(__name__)
 _MAX_CONTEXT_CHARS = 8_000  # of a message, for context sources: a longer one would keep them busy
 
 
@@ -58,6 +40,7 @@ class AgentService:
 
     def __init__(self, app: HasStore, plugins: PluginCache, costs: CostBook) -> None:
         self._app, self._plugins, self._costs = app, plugins, costs
+        self.context = ContextGatherer(plugins)
 
     async def prepare(
         self, begun: BegunTurn, writer: TurnWriter, runtime: Runtime, controls: TurnControls
@@ -75,16 +58,11 @@ class AgentService:
             tools=() if isinstance(runtime, HasOwnTools) else tuple(tool.name for tool in tools),
             drop=record.said.drop,
             template=record.said.template,
-            budget=SOURCE_TOKENS,
         )
-        given = await self._gather(request, writer)
-        examples = tuple(message for one in given for message in one.examples)
-        blocks = [block for one in given for block in one.blocks]
-        if examples and not runtime.takes_tool_history:
-            blocks, examples = [*blocks, _to_text_block(examples)], ()
+        given = await self.context.gather(request, writer, takes_examples=runtime.takes_tool_history)
         provenance = record.said.provenance or Provenance(foreign=session.principal != OWNER)
         provenance = add_messages(provenance, [*earlier, record.message], {one.name: one.origins for one in tools})
-        provenance = provenance.add_origins(origin for block in blocks for origin in block.origins)
+        provenance = provenance.add_origins(origin for block in given.blocks for origin in block.origins)
         workspace = TurnWorkspace(begun, writer, controls, provenance, self._app.settings)
         turn = TurnInput(
             session=session,
@@ -93,9 +71,9 @@ class AgentService:
             internal=record.said.internal,
             attachments=record.said.attachments,
             history=past,
-            blocks=tuple(blocks),
-            examples=examples,
-            graph=next((one.graph for one in given if one.graph), None),
+            blocks=given.blocks,
+            examples=given.examples,
+            graph=given.graph,
             tools=tools,
             workspace=workspace,
             model=record.model,
@@ -115,58 +93,6 @@ class AgentService:
         budget = self._costs.open_budget(store, record.session, record.id)
         return *read_history(store, record), dict(state.value) if state else {}, budget
 
-    async def _gather(self, request: ContextRequest, writer: TurnWriter) -> list[ContextContribution]:
-        """Asks the context sources stage by stage, those of one stage concurrently."""
-        started, given = time.monotonic(), list[ContextContribution]()
-        sources = await self._plugins.context()
-        for stage in CONTEXT_STAGES:
-            asked = [one for one in sources if one.stage == stage and one.name not in request.drop]
-            answers = await asyncio.gather(*(self._ask(one, request, writer) for one in asked))
-            if stage == "template" and request.template == "none":
-                continue  # the sources were asked so that they remember that none is wanted
-            for contribution in answers:
-                await writer(*contribution.shown)
-                given.append(contribution)
-        blocks = [block for one in given for block in one.blocks]
-        shown: PrepareDetail = {
-            "blocks": [
-                {"kind": one.kind, "title": one.title, "origin": one.origin, "reason": one.reason, "tokens": one.tokens}
-                for one in blocks
-            ],
-            "tokens": sum(one.tokens for one in blocks),
-            "left_out": [words for one in given for words in one.left_out],
-            "seconds": round(time.monotonic() - started, 3),
-        }
-        await writer(Progress("prepare", shown))
-        return given
-
-    async def _ask(self, source: ContextSource, request: ContextRequest, writer: TurnWriter) -> ContextContribution:
-        """Asks one source within its time and budget. A failure is shown as progress and never fails the turn."""
-        try:
-            async with asyncio.timeout(SOURCE_SECONDS):
-                return fit_budget(await source.contribute(request), request.budget)
-        except TimeoutError:
-            problem = f"{source.name} took longer than {SOURCE_SECONDS:g} seconds."
-        except SojournError as error:
-            problem = str(error)
-        except Exception as error:  # the edge of a turn: a source of a stranger may raise anything
-            logger.exception("context source %s failed", source.name)
-            problem = f"{type(error).__name__}: {error}"
-        logger.warning("session %s goes on without %s: %s", request.session.id, source.name, problem)
-        await writer(Progress("prepare", PrepareDetail(source=source.name, problem=problem)))
-        return ContextContribution()
-
-    async def learn(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
-        """Shows a finished turn to the sources that learn."""
-        for source in await self._plugins.context():
-            if source.name in request.drop or not isinstance(source, CanLearn):
-                continue
-            try:
-                async with asyncio.timeout(LEARN_SECONDS):
-                    await source.after(request, kept, status)
-            except Exception:  # the edge of a turn: what comes after it cannot fail it
-                logger.exception("context source %r could not learn from a turn", source)
-
     async def _read_attachment(self, attachment: Attachment, session: SessionId) -> bytes:
         return (await self._app.store.get_blob(session, attachment.hash))[0]
 
@@ -185,36 +111,10 @@ def read_history(store: Transaction, record: TurnRecord) -> tuple[tuple[HistoryE
     return tuple(past for _, past in sorted(live, key=lambda one: one[0])), earlier
 
 
-def fit_budget(given: ContextContribution, budget: int) -> ContextContribution:
-    """Drops the blocks that exceed the budget and names them in `left_out`."""
-    blocks, left, room = list[ContextBlock](), list(given.left_out), budget
-    for block in given.blocks:
-        tokens = block.tokens or estimate_tokens(block.text)
-        if tokens > room:
-            left.append(f"{block.title}: {tokens} tokens, and {room} were left")
-            continue
-        room -= tokens
-        blocks.append(replace(block, tokens=tokens))
-    return replace(given, blocks=tuple(blocks), left_out=tuple(left))
-
-
 def summary_place(message: Message) -> int:
     """The sequence number of the first message a summary replaces; 0 for any other message, and for imported ones."""
     place = extra_of(message).get("summary_of") if message.native_id is None else None
     return place[0] if isinstance(place, list) and place and isinstance(place[0], int) else 0
-
-
-def _to_text_block(examples: Sequence[Message]) -> ContextBlock:
-    """Examples as text, for a runtime that takes no tool history of others."""
-    text = "Examples only; none of this happened in this conversation.\n\n" + render_examples(examples)
-    return ContextBlock(
-        kind="template",
-        title="How similar work was done before",
-        text=text,
-        origin="a template",
-        reason="this runtime takes examples as words",
-        tokens=estimate_tokens(text),
-    )
 
 
 class TurnWorkspace:

@@ -10,9 +10,9 @@ from sojourn.core.errors import Conflict, NotAllowed
 from sojourn.core.handoff import LOCAL_SURFACES, Handoff
 from sojourn.core.sessions import OWNER, Session
 from sojourn.core.settings import Settings
-from sojourn.handoff_destinations import HomeChannels, require_gateway
 from sojourn.ports.service import Caller
 from sojourn.ports.store import Store
+from sojourn.turn_support.handoff_destinations import HomeChannels, require_gateway
 
 _DETACHED_TTL_SECONDS = 3600.0  # how long a request without a waiting caller may be picked up
 

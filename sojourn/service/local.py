@@ -16,29 +16,28 @@ from sojourn.core.events import Done, Progress
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
-from sojourn.cost_limits import CostBook
-from sojourn.lasting_approvals import ApprovalList, require_owner
 from sojourn.library_service import LibraryService
-from sojourn.plugin_cache import PluginCache
 from sojourn.ports.app import AgentContext
 from sojourn.ports.service import Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
 from sojourn.ports.store import Listing, Log, PendingQuestion, Record, SearchHit, SearchQuery, Store, Transaction
 from sojourn.ports.tool import Reply
-from sojourn.runtime_readiness import RuntimeReadiness
 from sojourn.service.agent import AgentService, summary_place
 from sojourn.service.handoffs import HandoffRequests
 from sojourn.service.recovery import Recovery
-from sojourn.service.runtime_selection import RUNTIME_KIND, save_selection, select_runtime
 from sojourn.service.turn import TurnExecutor
 from sojourn.service.turn_controls import to_driver_changed
 from sojourn.service.turn_queue import TurnQueue
 from sojourn.service.turn_record import TurnRecord, find_running, list_active_turns
 from sojourn.service.turn_writer import STATE_KIND
 from sojourn.text.codec import encode_value
-from sojourn.text.redaction import holds_secrets, redact
 from sojourn.text.renderers import RENDERERS
+from sojourn.turn_support.attachment_files import save_attachment
+from sojourn.turn_support.cost_limits import CostBook
+from sojourn.turn_support.lasting_approvals import ApprovalList, require_owner
+from sojourn.turn_support.plugin_cache import PluginCache
+from sojourn.turn_support.runtime_readiness import RuntimeReadiness
+from sojourn.turn_support.runtime_selection import RUNTIME_KIND, save_selection, select_runtime
 
-MAX_ATTACHMENT_BYTES = 50_000_000
 SWEEP_SECONDS = 15.0
 _TAKE_OVER_SECONDS = 3.0  # for a running turn to answer
 
@@ -173,15 +172,7 @@ class LocalService(LibraryService, ApprovalList):
         return await self._store.transact(partial(_undo, session=session, by=by))
 
     async def attach(self, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> Attachment:
-        if len(data) > MAX_ATTACHMENT_BYTES:
-            raise BadInput(
-                f"{name or 'The attachment'} has {len(data):,} bytes.",
-                hint=f"At most {MAX_ATTACHMENT_BYTES:,} can be attached.",
-            )
-        name = redact(name) if self._app.settings["redact"] else name
-        hash = await self._store.put_blob(session, data, media_type=media_type, name=name)
-        marked = await asyncio.to_thread(holds_secrets, data)
-        return Attachment(hash=hash, media_type=media_type, name=name, size=len(data), holds_secrets=marked)
+        return await save_attachment(self._app, session, data, media_type=media_type, name=name)
 
     async def runtimes(self) -> Sequence[RuntimeInfo]:
         await self._recover_first()

@@ -11,7 +11,7 @@ from sojourn.core.errors import Conflict, Interrupted, LeaseLost, NotDriving, Se
 from sojourn.core.events import Done, Yielded
 from sojourn.core.sessions import Lease, Recorded, SessionId, TurnId
 from sojourn.ports.store import Store, Transaction
-from sojourn.process_identity import is_dead
+from sojourn.processes.identity import is_dead
 from sojourn.service.turn_record import KIND, TurnRecord, list_active_turns
 from sojourn.service.turn_state import TurnState, to_failed_event
 from sojourn.text.codec import decode_value

@@ -14,9 +14,6 @@ from sojourn.core.events import Done, Failed, Progress, empty_mapping
 from sojourn.core.messages import Json
 from sojourn.core.progress import RunningDetail
 from sojourn.core.sessions import SessionId
-from sojourn.cost_limits import CostBook
-from sojourn.lasting_approvals import SavedApprovals
-from sojourn.plugin_cache import PluginCache
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextRequest
 from sojourn.ports.store import Transaction
@@ -27,6 +24,9 @@ from sojourn.service.turn_start import BegunTurn
 from sojourn.service.turn_state import TurnState, to_failed_event
 from sojourn.service.turn_writer import GONE, RuntimeSink, TurnWriter
 from sojourn.text.event_codec import encode_event
+from sojourn.turn_support.cost_limits import CostBook
+from sojourn.turn_support.lasting_approvals import SavedApprovals
+from sojourn.turn_support.plugin_cache import PluginCache
 
 STOP_GRACE_SECONDS = 5.0  # seconds a runtime has to tidy up when it is stopped
 

@@ -16,12 +16,12 @@ from sojourn.core.events import Progress, Yielded
 from sojourn.core.messages import Json, user
 from sojourn.core.progress import ApprovalDetail, HandoffDetail, QueuedDetail, RunningDetail
 from sojourn.core.sessions import Control
-from sojourn.lasting_approvals import SavedApprovals
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import PendingQuestion
 from sojourn.ports.tool import Question, Reply
 from sojourn.service.turn_writer import TurnWriter
 from sojourn.text.exact import hash_text
+from sojourn.turn_support.lasting_approvals import SavedApprovals
 
 _STEERED = json.dumps({"steered": True})
 logger = logging.getLogger(__name__)

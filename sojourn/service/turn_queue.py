@@ -27,8 +27,8 @@ from sojourn.service.turn import TurnEnd, TurnExecutor
 from sojourn.service.turn_record import TurnRecord, list_active_turns
 from sojourn.service.turn_start import BegunTurn, TurnStart, begin_turn, find_ahead, queue_turn
 from sojourn.service.turn_state import TurnState
-from sojourn.service.turn_writer import retry_while_away
-from sojourn.session_titles import improve_title, title_from_request
+from sojourn.turn_support.session_titles import improve_title, title_from_request
+from sojourn.turn_support.store_retry import retry_while_away
 
 _RETRY_SECONDS = 0.1  # while a session is busy
 _MAX_RETRIES = 60  # when this process is about to end
@@ -152,7 +152,7 @@ class TurnQueue:
         """Lets context sources learn from the turn and a runtime that can improve the title."""
         try:
             if ending.request is not None:
-                await self._executor.agent.learn(ending.request, state.messages, ending.status)
+                await self._executor.agent.context.learn(ending.request, state.messages, ending.status)
             runtime = await self._executor.plugins.runtime(record.runtime)
             wanted = ending.status == "completed" and self._app.settings["agent.titles"]
             if title and wanted and isinstance(runtime, CanComplete):

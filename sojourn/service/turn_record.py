@@ -12,7 +12,7 @@ from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Lease, Principal, SessionId, TurnId, new_turn_id
 from sojourn.ports.service import Caller, Turn, TurnRequest
 from sojourn.ports.store import Record, Transaction
-from sojourn.process_identity import is_dead, this_process
+from sojourn.processes.identity import is_dead, this_process
 from sojourn.text.codec import decode_value, encode_value
 
 KIND = "turn"

@@ -11,11 +11,11 @@ from sojourn.core.events import Yielded
 from sojourn.core.sessions import Lease, Recorded, Session
 from sojourn.ports.service import Turn
 from sojourn.ports.store import Transaction
-from sojourn.process_identity import is_dead
+from sojourn.processes.identity import is_dead
 from sojourn.service.idempotency import claim_key, find_turn
 from sojourn.service.recovery import end_others
-from sojourn.service.runtime_selection import save_selection
 from sojourn.service.turn_record import LEASE_SECONDS, TurnRecord, find_running, list_active_turns
+from sojourn.turn_support.runtime_selection import save_selection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

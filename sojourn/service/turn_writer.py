@@ -7,12 +7,11 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
-from typing import TypeVar
 
 from sojourn.core.attachments import OBSERVATION
 from sojourn.core.errors import LeaseLost, NotDriving, NotFound, StoreUnavailable
@@ -25,13 +24,12 @@ from sojourn.ports.store import PendingQuestion, Record, RecordStore, SessionSto
 from sojourn.service.turn_record import LEASE_SECONDS, TurnRecord, list_active_turns
 from sojourn.service.turn_state import TurnState
 from sojourn.text.shown_text import ShownText
+from sojourn.turn_support.store_retry import retry_while_away
 
-_STORE_WAIT_SECONDS = 60.0  # how long an unavailable store is waited for
 _GATHER_SECONDS = 0.02  # how long items gather after a write
 _MAX_QUEUED = 256  # items; with more, the caller waits
 GONE = (LeaseLost, NotDriving, NotFound)  # this process no longer holds the session
 
-T = TypeVar("T")
 Along = Callable[[Transaction, SessionId], None]  # what is done in the transaction that stores items
 STATE_KIND = "agent_state"  # a runtime's own state, under `<session>/<runtime>`
 
@@ -273,17 +271,3 @@ def _move_lease(store: Transaction, old: Lease, turn: TurnId, surface: str) -> L
     if record := next((one for one in list_active_turns(store, old.session) if one.id == turn), None):
         store.put_record(replace(record, lease=lease, since=lease.since).to_record())
     return lease
-
-
-async def retry_while_away(operation: Callable[[], Awaitable[T]]) -> T:
-    """Repeats an operation while the store is unavailable, for a minute at most."""
-    gone, pause = time.monotonic(), 0.1
-    while True:
-        try:
-            return await operation()
-        except StoreUnavailable as error:
-            if not error.retryable or time.monotonic() > gone + _STORE_WAIT_SECONDS:
-                raise
-            logger.warning("a turn waits for the store: %s", error)
-        await asyncio.sleep(pause)
-        pause = min(pause * 2, 2.0)

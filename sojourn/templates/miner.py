@@ -11,9 +11,9 @@ from sojourn.core.errors import StoreCorrupt
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER
 from sojourn.ports.history import HasSize, History, SessionFacts
+from sojourn.processes.worker_pool import PARALLEL_FROM_BYTES, WorkerPool, batches
 from sojourn.templates.session_shape import Digest, digest_session, fingerprint
 from sojourn.templates.tool_calls import read_exchanges
-from sojourn.worker_pool import PARALLEL_FROM_BYTES, WorkerPool, batches
 
 # Below this many rows to read, starting other processes costs more than it saves.
 IN_PROCESS_ROWS = 8_000

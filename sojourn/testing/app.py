@@ -22,7 +22,7 @@ from sojourn.ports.service import Service
 from sojourn.ports.store import Removed, Store
 from sojourn.ports.store_admin import Progress
 from sojourn.ports.tool import CallJudge, Tool
-from sojourn.settings_table import SETTINGS
+from sojourn.settings.table import SETTINGS
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId
 from sojourn.ports.app import Shared
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
-from sojourn.processes import ChildProcess, OutputBuffer, Watch
+from sojourn.processes.supervisor import ChildProcess, OutputBuffer, Watch
 from sojourn.tool_schema import tool
 from sojourn.tools.command_sandbox import Access, CommandApp, CommandSandbox
 from sojourn.tools.guard import failed_result

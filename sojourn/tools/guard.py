@@ -22,14 +22,14 @@ from dataclasses import replace
 from sojourn.core.errors import BadInput, NotAllowed, SojournError
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER
-from sojourn.permission_modes import EDIT_TOOLS, PermissionMode, find_mode, require_allowed
 from sojourn.ports.app import HasStore, PluginContext
 from sojourn.ports.tool import Question, Scope, Tool, ToolResult, Workspace
-from sojourn.setting_formats import OTHERS, parse_policy, split_list
+from sojourn.settings.formats import OTHERS, parse_policy, split_list
 from sojourn.text.exact import hash_text
 from sojourn.tool_schema import validate_arguments
 from sojourn.tools.judged_call import begin_call, judged_call
 from sojourn.tools.result_limits import limit_result
+from sojourn.turn_support.permission_modes import EDIT_TOOLS, PermissionMode, find_mode, require_allowed
 
 logger = logging.getLogger(__name__)
 GRACE_SECONDS = 5.0  # a tool has beyond the limit to clean up and report

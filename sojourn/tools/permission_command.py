@@ -5,11 +5,11 @@ from __future__ import annotations
 from sojourn.chat_command_table import CommandOutput
 from sojourn.core.errors import NotAllowed
 from sojourn.core.sessions import OWNER, SessionId
-from sojourn.lasting_approvals import require_owner
-from sojourn.permission_modes import MODES, find_mode, parse_mode, save_mode
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.service import Caller
+from sojourn.turn_support.lasting_approvals import require_owner
+from sojourn.turn_support.permission_modes import MODES, find_mode, parse_mode, save_mode
 
 _PLAN = (
     "The person wants a plan first. Tools that write or run are refused in this session. Read what you need, then "

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId
-from sojourn.limited_worker import INLINE_BYTES, LimitExceeded, run_limited
 from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import ToolResult, Workspace
+from sojourn.processes.limited_worker import INLINE_BYTES, LimitExceeded, run_limited
 from sojourn.text.ansi import strip_control
 from sojourn.text.redaction import INLINE_CHARS, redact
 

@@ -12,7 +12,7 @@ from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.core.settings import Settings
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
-from sojourn.processes import ChildProcess, Connect, Watch, start
+from sojourn.processes.supervisor import ChildProcess, Connect, Watch, start
 from sojourn.text.ansi import strip_control
 from sojourn.text.exact import hash_text, reveal
 from sojourn.text.redaction import redact

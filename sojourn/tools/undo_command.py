@@ -7,13 +7,13 @@ import asyncio
 from sojourn.chat_command_table import CommandOutput
 from sojourn.core.errors import SojournError
 from sojourn.core.sessions import SessionId
-from sojourn.lasting_approvals import require_owner
 from sojourn.ports.app import PluginContext
 from sojourn.ports.service import Caller
 from sojourn.text.formatting import pluralize
 from sojourn.tools.file_checkpoints import FileCheckpoint, FileCheckpoints, hash_content
 from sojourn.tools.file_drafts import FileLocks, read_before
 from sojourn.tools.safe_open import remove_file_at, write_file_at
+from sojourn.turn_support.lasting_approvals import require_owner
 
 _LIMIT = "What commands changed is not undone: only write_file and patch keep what was there before."
 

@@ -19,9 +19,9 @@ import httpx2
 
 from sojourn.core.errors import BadInput, NotAllowed, NotFound, PlatformDown
 from sojourn.core.messages import Json
-from sojourn.limited_worker import INLINE_BYTES, LimitExceeded, run_limited
 from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
+from sojourn.processes.limited_worker import INLINE_BYTES, LimitExceeded, run_limited
 from sojourn.tool_schema import tool
 from sojourn.tools.lazy_parts import HTML_TO_TEXT
 from sojourn.tools.public_addresses import Address, is_public

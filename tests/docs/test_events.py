@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.core.events import STAGES, Chunk, Done, Failed, Metadata, Progress
-from sojourn.settings_table import SETTINGS
+from sojourn.settings.table import SETTINGS
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 EVENTS = (REFERENCE / "events.md").read_text()

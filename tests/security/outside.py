@@ -16,7 +16,7 @@ from typing import cast
 
 import pytest
 
-from sojourn.processes import find_tree, start
+from sojourn.processes.supervisor import find_tree, start
 from sojourn.sandbox.enforcement import Mechanism, SandboxSupport, confine, find_support
 from sojourn.sandbox.policy import SandboxPolicy, build_policy, confined_environment
 from tests.security.attack_lines import SECRET

@@ -12,7 +12,6 @@ import psycopg
 import pytest
 
 from sojourn.core.sessions import OWNER
-from sojourn.lasting_approvals import ApprovalList
 from sojourn.ports.service import Caller
 from sojourn.stores.postgres.migrate import load_migrations as load_postgres_migrations
 from sojourn.stores.postgres.store import PostgresStore
@@ -20,6 +19,7 @@ from sojourn.stores.sqlite.migrate import load_migrations as load_sqlite_migrati
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.model_script import Call, Say
 from sojourn.testing.model_server import ModelServer
+from sojourn.turn_support.lasting_approvals import ApprovalList
 from tests.e2e.chat_terminal import Chatter
 from tests.e2e.http_server import PROGRAM
 from tests.security.agent_server import SECRET, open_agent, write_config

@@ -6,7 +6,7 @@ from telegram import Bot, Message
 from sojourn.core.sessions import Principal, Session, SessionId
 from sojourn.platforms.telegram.messages import to_inbound
 from sojourn.testing.app import make_settings
-from sojourn.workspace_folders import find_workspace
+from sojourn.turn_support.workspace_folders import find_workspace
 
 CHAT = {"id": -100, "type": "supergroup", "title": "garden"}
 

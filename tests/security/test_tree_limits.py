@@ -203,7 +203,7 @@ def test_nothing_stays_when_the_supervisor_is_killed(mechanism, watched, outside
 import asyncio, sys
 from dataclasses import replace
 from pathlib import Path
-from sojourn.processes import Watch, start
+from sojourn.processes.supervisor import Watch, start
 from sojourn.sandbox.enforcement import confine, find_support
 from sojourn.sandbox.policy import build_policy
 async def main():

@@ -7,7 +7,7 @@ import pytest
 from sojourn.config import follow, load
 from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Secret
-from sojourn.settings_table import SETTINGS
+from sojourn.settings.table import SETTINGS
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.settings_table import SETTINGS
+from sojourn.settings.table import SETTINGS
 
 ROOT = Path(__file__).parents[2]
 PUBLIC = {

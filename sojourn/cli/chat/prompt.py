@@ -29,11 +29,11 @@ from sojourn.cli.chat.user_commands import UserCommands
 from sojourn.cli.context import CommandContext
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, is_internal, text_of
-from sojourn.permission_modes import MODES, parse_mode
 from sojourn.ports.service import Caller, Service, TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Covers
 from sojourn.text.formatting import format_duration, one_line, printable
+from sojourn.turn_support.permission_modes import MODES, parse_mode
 
 _ANSWER_KEYS = {"y": "once", "o": "once", "n": "deny", "d": "deny", "escape": "deny"}  # one key grants nothing lasting
 _LASTING = {"session": "session (this tool, until it ends)", "always": "always (exactly this)"}  # typed as words

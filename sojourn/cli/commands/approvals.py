@@ -7,11 +7,11 @@ import click
 from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.options import JsonGroup
 from sojourn.core.errors import BadInput
-from sojourn.lasting_approvals import ApprovalList, describe_approval
 from sojourn.ports.app import AppContext
 from sojourn.ports.service import Approval, Caller
 from sojourn.text.codec import encode_value
 from sojourn.text.formatting import format_time, pluralize, printable
+from sojourn.turn_support.lasting_approvals import ApprovalList, describe_approval
 
 _OWNER = Caller(surface="cli")
 

@@ -10,12 +10,12 @@ import click
 from sojourn.cli.command_table import PRINT_SETTINGS
 from sojourn.cli.context import CommandContext, emit, with_context
 from sojourn.cli.options import JsonGroup
-from sojourn.config_file import FILE_NAME, change_file, set_value
 from sojourn.core.errors import BadInput
 from sojourn.core.settings import Settings
 from sojourn.server_file import read_server_file
-from sojourn.setting_changes import check_names, to_plain_value
-from sojourn.settings_table import NEED_RESTART, SETTINGS, SETTINGS_BY_NAME, Setting
+from sojourn.settings.changes import check_names, to_plain_value
+from sojourn.settings.config_file import FILE_NAME, change_file, set_value
+from sojourn.settings.table import NEED_RESTART, SETTINGS, SETTINGS_BY_NAME, Setting
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -19,7 +19,7 @@ from sojourn.core.settings import Settings
 from sojourn.ports.store import Health
 from sojourn.sandbox.enforcement import find_support
 from sojourn.sandbox.guarantees import list_guarantees
-from sojourn.setting_changes import change_setting
+from sojourn.settings.changes import change_setting
 from sojourn.text.formatting import format_bytes, pluralize
 
 _LOW_DISK_BYTES = 1_000_000_000

@@ -11,9 +11,9 @@ import click
 from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.options import JsonCommand
 from sojourn.core.settings import Settings
-from sojourn.cost_limits import USAGE_KIND
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import Record, RecordStore
+from sojourn.turn_support.cost_limits import USAGE_KIND
 
 WARN_SHARE = 0.8  # of a budget
 _PAGE_RECORDS = 1000  # records

@@ -14,7 +14,7 @@ from sojourn.cli.commands.doctor_check import DoctorCheck
 from sojourn.cli.views.console import make_table
 from sojourn.core.settings import Settings
 from sojourn.ports.importer import FoundHistory
-from sojourn.settings_table import SETTINGS
+from sojourn.settings.table import SETTINGS
 from sojourn.text.formatting import pluralize
 
 SIGNS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "bold red")}

@@ -13,7 +13,7 @@ from typing import Any
 
 from sojourn.core.errors import BadConfig, KeyRefused, MissingPackage, PlatformDown, Refusal, SendRefused
 from sojourn.platforms.whatsapp_bridge import NAME, PACKAGE, RISK, WhatsappBridgeSettings
-from sojourn.processes import ChildProcess, OutputBuffer, Watch, start
+from sojourn.processes.supervisor import ChildProcess, OutputBuffer, Watch, start
 
 _PROGRAM = "sojourn_bridge.mjs"
 _REPLY_SECONDS, _OPEN_SECONDS = 60.0, 60.0

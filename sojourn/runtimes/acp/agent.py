@@ -11,7 +11,7 @@ from pathlib import Path
 from sojourn import __version__
 from sojourn.core.errors import BadConfig, KeyRefused, RuntimeFailed, RuntimeTimeout, RuntimeUnreachable
 from sojourn.core.messages import Json
-from sojourn.processes import GRACE_SECONDS, ChildProcess, OutputBuffer, start
+from sojourn.processes.supervisor import GRACE_SECONDS, ChildProcess, OutputBuffer, start
 from sojourn.runtimes.acp import PLUGIN, AcpSettings
 from sojourn.runtimes.acp.jsonrpc import (
     METHOD_NOT_FOUND,

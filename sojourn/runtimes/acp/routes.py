@@ -9,13 +9,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from sojourn.config_file import change_file, remove_plugin_table, remove_value, set_value
 from sojourn.core.errors import BadConfig, BadInput
 from sojourn.ports.app import AppContext
 from sojourn.runtimes.acp import PLUGIN, AcpSettings
 from sojourn.runtimes.acp.agent import AcpAgent, split_command
 from sojourn.runtimes.acp.runtime import AcpRuntime
-from sojourn.workspace_folders import make_workspace
+from sojourn.settings.config_file import change_file, remove_plugin_table, remove_value, set_value
+from sojourn.turn_support.workspace_folders import make_workspace
 
 Command = Annotated[
     str, Field(min_length=1, max_length=2000, description="`hermes acp`, `gemini --experimental-acp` …")

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.config_file import change_file, remove_table, remove_value, set_table, set_value
 from sojourn.core.errors import BadConfig, BadInput
 from sojourn.core.settings import Secret, Settings
 from sojourn.runtimes.models import PLUGIN
@@ -23,7 +22,8 @@ from sojourn.runtimes.models.selection import (
     find_saved,
     has_saved,
 )
-from sojourn.settings_table import SETTINGS_BY_NAME
+from sojourn.settings.config_file import change_file, remove_table, remove_value, set_table, set_value
+from sojourn.settings.table import SETTINGS_BY_NAME
 
 _REPLACED_RUNTIMES = ("", "offline")  # who connects a model wants it to answer
 _FOREIGN_ORIGINS = ("environment", "flag")

@@ -9,7 +9,7 @@ from typing import Any
 
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Message
-from sojourn.core.sessions import Principal, SessionId, check_session_id, new_session_id
+from sojourn.core.sessions import Principal, SessionId, new_session_id
 from sojourn.ports.importer import Transcript
 from sojourn.ports.store_admin import Ingested
 from sojourn.stores.sql.db import Db, Row, insert_statement
@@ -26,6 +26,7 @@ from sojourn.stores.sql.rows import (
     title_terms,
     to_stored_text,
 )
+from sojourn.stores.sql.session_names import check_session_id
 from sojourn.stores.sql.sessions import insert_session, is_forgotten, put_blob, tombstone_hash
 from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.text.escape import escape, unescape

@@ -1,22 +1,30 @@
-"""Session names: finds a session by its id, the beginning of one, its title, or a part of its title."""
+"""Session names: what may be an id; finds a session by its id, the beginning of one, its title, or a part of it."""
 
 from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
 
-from sojourn.core.errors import Ambiguous, BadTitle, NotFound
+from sojourn.core.errors import Ambiguous, BadInput, BadTitle, NotFound
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.stores.sql.db import Conditions, Db, Row
 from sojourn.text.escape import escape, unescape
 from sojourn.text.formatting import one_line
 from sojourn.text.titles import clean_title
 
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+=-]{0,254}")
 _MAX_TITLES = 20_000  # the most recently used ones
 _NAMED = 3  # sessions that an error names
 _MIN_SIMILARITY = 0.6  # from 0 to 1
 _MAX_COMPARED_TITLES = 500  # titles that are compared
 _MAX_COMPARED_CHARS = 100
+
+
+def check_session_id(raw: str) -> SessionId:
+    """Validates a session id, which becomes part of file names and URLs. BadInput."""
+    if not _ID.fullmatch(raw) or ".." in raw:
+        raise BadInput(f"{raw!r} cannot be a session id.", hint="Letters, digits and . _ : @ + = - are allowed.")
+    return SessionId(raw)
 
 
 def find_session_id(db: Db, words: str, principal: Principal = OWNER) -> SessionId:

@@ -9,11 +9,11 @@ from typing import Any
 
 from sojourn.core.errors import BadInput, Conflict, Forgotten, NotFound, TitleTaken
 from sojourn.core.messages import Json
-from sojourn.core.sessions import DETAIL_FIELDS, OWNER, Principal, Session, SessionId, check_session_id, new_session_id
+from sojourn.core.sessions import DETAIL_FIELDS, OWNER, Principal, Session, SessionId, new_session_id
 from sojourn.ports.store import Listing, SearchQuery
 from sojourn.stores.sql.db import Conditions, Db, fetch_number, placeholders
 from sojourn.stores.sql.rows import SESSION_COLUMNS, coerce_column, session_from, title_terms, to_stored_text
-from sojourn.stores.sql.session_names import find_session_id
+from sojourn.stores.sql.session_names import check_session_id, find_session_id
 from sojourn.text.escape import escape, unescape
 from sojourn.text.query import Clause, parse_query
 from sojourn.text.titles import clean_tag, clean_title

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from sojourn.chat_command_table import CommandOutput
 from sojourn.core.sessions import SessionId
-from sojourn.lasting_approvals import require_owner
 from sojourn.lazy import Lazy
 from sojourn.ports.app import PluginContext
 from sojourn.ports.service import Caller
 from sojourn.text.formatting import pluralize
+from sojourn.turn_support.lasting_approvals import require_owner
 
 if TYPE_CHECKING:  # loads the MCP client
     from collections.abc import Callable

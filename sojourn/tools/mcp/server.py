@@ -27,7 +27,7 @@ from mcp_types import jsonrpc_message_adapter
 from sojourn.core.errors import BadConfig, PlatformDown, SojournError
 from sojourn.core.messages import Json
 from sojourn.core.settings import Settings
-from sojourn.processes import GRACE_SECONDS, Watch, start
+from sojourn.processes.supervisor import GRACE_SECONDS, Watch, start
 from sojourn.sandbox.enforcement import confine
 from sojourn.sandbox.policy import build_policy, confined_environment
 from sojourn.tools.command_sandbox import read_limits

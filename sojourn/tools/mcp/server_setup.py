@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.config_file import change_file, remove_table, set_table
 from sojourn.core.errors import BadConfig, BadInput, NotFound, SojournError
 from sojourn.ports.app import PluginContext
+from sojourn.settings.config_file import change_file, remove_table, set_table
 from sojourn.tools.mcp.hub import McpHub
 from sojourn.tools.mcp.server import McpConnection, McpServer, parse_server, require_distinct_name
 

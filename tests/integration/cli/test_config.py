@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from sojourn.config_file import change_file, set_value
+from sojourn.settings.config_file import change_file, set_value
 
 
 def values(sojourn):

@@ -5,9 +5,9 @@ import os
 import subprocess
 import sys
 
-from sojourn.process_identity import is_dead, this_process
+from sojourn.processes.identity import is_dead, this_process
 
-MARK = "import json; from sojourn.process_identity import this_process; print(json.dumps(this_process()), flush=True)"
+MARK = "import json; from sojourn.processes.identity import this_process; print(json.dumps(this_process()), flush=True)"
 
 
 def test_this_process_is_not_dead():

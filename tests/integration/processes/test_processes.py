@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.processes import OutputBuffer, Watch, find_tree, start
+from sojourn.processes.supervisor import OutputBuffer, Watch, find_tree, start
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
 
@@ -59,7 +59,7 @@ async def test_a_watched_process_ends_when_its_supervisor_is_killed(tmp_path):
     folder = tmp_path / "private"
     folder.mkdir()
     code = (
-        "import asyncio, os, pathlib, signal\nfrom sojourn.processes import Watch, start\n"
+        "import asyncio, os, pathlib, signal\nfrom sojourn.processes.supervisor import Watch, start\n"
         "async def main():\n"
         f"    watch = Watch(folder=pathlib.Path({str(folder)!r}))\n"
         "    child = await start(['sh', '-c', 'echo $$; exec sleep 300'], watch=watch)\n"

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from sojourn.worker_pool import WorkerPool
+from sojourn.processes.worker_pool import WorkerPool
 
 begun: list[str] = []  # of this process
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from sojourn.core.errors import RateLimited
 from sojourn.ports.service import Caller
 from sojourn.ports.store import Listing
-from sojourn.process_identity import this_process
+from sojourn.processes.identity import this_process
 from sojourn.schedules.recurrence import parse_recurrence
 from sojourn.schedules.runner import ScheduleRunner
 from sojourn.schedules.schedule_book import Schedule

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from sojourn.core.errors import BadInput, Conflict, NotFound
-from sojourn.process_identity import this_process
+from sojourn.processes.identity import this_process
 from sojourn.schedules.recurrence import parse_recurrence
 from sojourn.schedules.schedule_book import KIND, Schedule, ScheduleBook
 

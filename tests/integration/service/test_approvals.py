@@ -1,8 +1,8 @@
 """What was allowed for longer than once, and for whom."""
 
 from sojourn.core.sessions import OWNER, Principal, SessionId
-from sojourn.lasting_approvals import SavedApprovals
 from sojourn.ports.tool import Question, Reply
+from sojourn.turn_support.lasting_approvals import SavedApprovals
 
 GUEST = Principal("guest")
 ASKS = Question(id="q", text="Run it?", tool="terminal")

@@ -7,13 +7,14 @@ import pytest
 from sojourn.core.errors import StoreUnavailable
 from sojourn.core.events import Progress
 from sojourn.core.messages import ToolCall, assistant, tool_result
-from sojourn.ports.context import ContextBlock, ContextContribution
-from sojourn.service import agent
+from sojourn.core.sessions import Session, SessionId
+from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest
 from sojourn.task_graph import Task, TaskGraph
 from sojourn.templates.service import TOKENS
 from sojourn.testing.scripted_runtime import Fail, SayText, ScriptedRuntime
 from sojourn.testing.service_steps import GUEST, ended, opened, stages, talk
 from sojourn.testing.turn_runner import make_tool
+from sojourn.turn_support import context_gatherer
 
 
 def block(title: str, tokens: int = 10, kind: str = "fact") -> ContextBlock:
@@ -74,7 +75,7 @@ async def test_a_source_that_fails_is_shown_and_the_turn_goes_on(serve, runtime,
 
 
 async def test_a_slow_source_is_left_behind(serve, runtime, monkeypatch):
-    monkeypatch.setattr(agent, "SOURCE_SECONDS", 0.01)
+    monkeypatch.setattr(context_gatherer, "SOURCE_SECONDS", 0.01)
     service = serve(context=[Source("slow", "memory", wait=asyncio.Event())])
     kept = await talk(service, await opened(service), "hello")
     [problem] = [one for one in stages(kept, "prepare") if "problem" in one]
@@ -157,7 +158,7 @@ async def test_a_runtime_that_brings_its_own_tools_is_not_taken_to_have_ours(ser
 
 
 def test_what_a_preview_has_room_for_is_what_a_turn_has_room_for():
-    assert agent.SOURCE_TOKENS == TOKENS
+    assert ContextRequest(session=Session(id=SessionId("s")), said="").budget == TOKENS
 
 
 async def test_the_prepared_context_is_the_same_for_every_runtime(serve, runtime):

@@ -7,12 +7,12 @@ import pytest
 from sojourn.core.errors import RuntimeFailed, SpendingLimit, StoreReadOnly
 from sojourn.core.events import Failed
 from sojourn.core.sessions import TurnId
-from sojourn.cost_limits import CostBook
 from sojourn.ports.store import Record
 from sojourn.ports.tool import Question
 from sojourn.testing.app import make_settings
 from sojourn.testing.scripted_runtime import Ask, Fail, ReportCost, SayText, ScriptedRuntime
 from sojourn.testing.service_steps import ended, join_chunks, of, opened, stages, talk
+from sojourn.turn_support.cost_limits import CostBook
 
 
 @pytest.fixture

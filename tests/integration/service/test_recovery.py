@@ -10,7 +10,7 @@ from sojourn.core.events import Chunk, Done, Failed, Metadata
 from sojourn.core.messages import ToolCall, assistant, tool_result
 from sojourn.core.sessions import new_turn_id
 from sojourn.ports.service import TurnRequest
-from sojourn.process_identity import this_process
+from sojourn.processes.identity import this_process
 from sojourn.service import local, turn, turn_start, turn_writer
 from sojourn.service.recovery import Recovery
 from sojourn.service.turn_record import TurnRecord, list_active_turns

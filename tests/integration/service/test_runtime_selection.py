@@ -5,7 +5,6 @@ import threading
 
 import pytest
 
-from sojourn import runtime_readiness
 from sojourn.core.errors import MissingPackage, RuntimeFailed
 from sojourn.core.events import Metadata
 from sojourn.ports.runtime import RuntimeStatus
@@ -15,6 +14,7 @@ from sojourn.testing.app import FakeApp, make_settings
 from sojourn.testing.scripted_runtime import PauseGate, SayText, ScriptedRuntime
 from sojourn.testing.service_steps import ME, ended, follow, is_chunk, of, opened, talk, until
 from sojourn.testing.store_steps import ingest, make_transcript
+from sojourn.turn_support import runtime_readiness
 
 NOT_READY = RuntimeStatus(ok=False, detail="no key", hint="Set one.")
 

@@ -19,6 +19,7 @@ from sojourn.service.turn_writer import TurnWriter
 from sojourn.testing.app import FakeApp, make_settings
 from sojourn.testing.scripted_runtime import PauseGate, SayText
 from sojourn.testing.service_steps import ME, ended, follow, of, opened, talk
+from sojourn.turn_support import store_retry
 from tests.servers.flaky_store import Faint
 
 
@@ -74,7 +75,7 @@ async def test_the_same_key_starts_one_turn_though_nobody_knew_whether_the_first
     service, store, faint, monkeypatch
 ):
     session = await opened(service)
-    monkeypatch.setattr(turn_writer, "_STORE_WAIT_SECONDS", -1.0)
+    monkeypatch.setattr(store_retry, "WAIT_SECONDS", -1.0)
     faint.faints("transact", after=True)
     with pytest.raises(StoreUnavailable):
         await service.say(session, TurnRequest(text="hello", key="k"), ME)

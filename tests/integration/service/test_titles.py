@@ -3,9 +3,9 @@
 import pytest
 
 from sojourn.core.errors import RuntimeFailed
-from sojourn.session_titles import title_from_request
 from sojourn.testing.scripted_runtime import ScriptedRuntime
 from sojourn.testing.service_steps import opened, talk
+from sojourn.turn_support.session_titles import title_from_request
 
 
 @pytest.mark.parametrize(

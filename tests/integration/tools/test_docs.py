@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.plugins import Registry, ThirdParty
-from sojourn.settings_table import SETTINGS
+from sojourn.settings.table import SETTINGS
 from sojourn.tools.mcp.server import SERVER_KEYS
 from sojourn.tools.registry import build_tools
 from tests.integration.tools.rig import call, tool_of

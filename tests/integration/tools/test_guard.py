@@ -8,7 +8,7 @@ import pytest
 
 from sojourn.core.errors import BadConfig
 from sojourn.ports.tool import Question, Reply, ToolResult, Workspace
-from sojourn.setting_formats import parse_policy
+from sojourn.settings.formats import parse_policy
 from sojourn.tool_schema import tool
 from sojourn.tools.guard import guard
 from sojourn.tools.registry import build_tools

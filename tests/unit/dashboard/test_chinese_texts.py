@@ -17,7 +17,7 @@ from sojourn.app import App
 from sojourn.core.errors import SojournError
 from sojourn.gateway.network_setup import list_networks
 from sojourn.sandbox import guarantees
-from sojourn.settings_table import SETTINGS
+from sojourn.settings.table import SETTINGS
 from sojourn.tools.sensitive_paths import RUNS_LATER, SECRET
 
 SOURCES = Path(sojourn.__file__).parent

@@ -8,10 +8,10 @@ import time
 from dataclasses import asdict, replace
 
 from sojourn.core.errors import NotFound, RuntimeFailed, SojournError
-from sojourn.plugin_cache import PluginCache
 from sojourn.ports.app import AgentContext
 from sojourn.ports.runtime import CanSteer
 from sojourn.ports.service import RuntimeInfo
+from sojourn.turn_support.plugin_cache import PluginCache
 
 _READY_TIMEOUT_SECONDS = 2.0
 _DEFAULT_TTL_SECONDS = 30.0  # how long the chosen default holds

@@ -8,8 +8,8 @@ from typing import Any
 
 from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Secret
-from sojourn.setting_formats import check_format
-from sojourn.settings_table import Setting
+from sojourn.settings.formats import check_format
+from sojourn.settings.table import Setting
 
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from sojourn.core.sessions import Session, SessionId
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import Record, Transaction
-from sojourn.runtime_readiness import RuntimeReadiness
+from sojourn.turn_support.runtime_readiness import RuntimeReadiness
 
 RUNTIME_KIND = "runtime"  # the runtime of a session
 

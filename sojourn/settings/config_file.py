@@ -14,7 +14,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from sojourn.core.errors import BadConfig, SojournError
-from sojourn.settings_table import LOOK_SECONDS
+from sojourn.settings.table import LOOK_SECONDS
 
 try:
     import fcntl as _fcntl

@@ -7,7 +7,7 @@ import pytest
 
 from sojourn.core.errors import SourceUnreadable
 from sojourn.importers.sqlite_reader import DamagedDatabase
-from sojourn.limited_worker import LimitedWorker, LimitExceeded, run_limited
+from sojourn.processes.limited_worker import LimitedWorker, LimitExceeded, run_limited
 
 MEMORY = 512 << 20
 

@@ -1,6 +1,6 @@
 """Watcher of one child process: ends the program and its group when the supervisor is gone, even if it was killed.
 
-A script without imports of ours: `python -I -S process_watcher.py <lifeline> <grace> <folder> <fds> program …`.
+A script without imports of ours: `python -I -S watcher.py <lifeline> <grace> <folder> <fds> program …`.
 `lifeline` is the read end of a pipe whose write end only the supervisor holds, so it reaches its end with the
 supervisor. Then the program's group gets SIGTERM, and SIGKILL `grace` seconds later. `folder` is removed at the end
 (empty: none), `fds` are passed on to the program (numbers with commas).

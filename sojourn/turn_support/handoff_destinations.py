@@ -14,7 +14,7 @@ from sojourn.core.settings import Settings
 from sojourn.ports.gateway_store import Gateways
 from sojourn.ports.platform import PlatformAdapter
 from sojourn.ports.store import Record, RecordStore
-from sojourn.setting_formats import parse_pairs
+from sojourn.settings.formats import parse_pairs
 from sojourn.text.codec import decode_value, encode_value
 from sojourn.text.redaction import mark_identifiers
 

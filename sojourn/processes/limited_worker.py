@@ -68,7 +68,7 @@ class LimitedWorker:
 
     def _start(self) -> Connection:
         ours, theirs = Pipe()
-        arguments = [sys.executable, "-I", "-m", "sojourn.limited_worker", str(theirs.fileno())]
+        arguments = [sys.executable, "-I", "-m", "sojourn.processes.limited_worker", str(theirs.fileno())]
         self._process = subprocess.Popen(arguments, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
         theirs.close()
         ours.send((self._memory_bytes, sys.path))

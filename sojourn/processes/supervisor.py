@@ -2,7 +2,7 @@
 
 A program may leave its session (setsid, nohup, a daemon). So every child carries a random mark in its environment;
 its tree is its process group, its session, its descendants, and every process that carries the mark. A child that
-must not outlive this process, even if this process is killed, runs below `process_watcher.py` (`Watch`).
+must not outlive this process, even if this process is killed, runs below `watcher.py` (`Watch`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LONGEST_LINE_BYTES = 64 << 20  # of a stream; an agent may send a picture on one
 GRACE_SECONDS = 2.0  # between SIGTERM and SIGKILL
 _PIPE_HELD_SECONDS = 0.2  # how long to read on after the end: a process left behind may hold the pipe for ever
 _READ_BYTES = 64 * 1024
-_WATCHER = Path(__file__).with_name("process_watcher.py")
+_WATCHER = Path(__file__).with_name("watcher.py")
 
 Connect = Literal["output", "input", "streams"]
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from sojourn.config_file import change_file, remove_value, set_value
 from sojourn.core.errors import BadConfig, BadInput, NotFound
 from sojourn.core.settings import Secret, Settings
 from sojourn.ports.app import AgentParts, HasSettings, PluginAccess
 from sojourn.ports.plugin import parts_by_name
-from sojourn.setting_formats import parse_policy, split_list
-from sojourn.setting_values import parse_setting
-from sojourn.settings_table import NEED_RESTART, SETTINGS, SETTINGS_BY_NAME, Setting
+from sojourn.settings.config_file import change_file, remove_value, set_value
+from sojourn.settings.formats import parse_policy, split_list
+from sojourn.settings.table import NEED_RESTART, SETTINGS, SETTINGS_BY_NAME, Setting
+from sojourn.settings.values import parse_setting
 
 
 class SettingsOwner(PluginAccess, AgentParts, Protocol):

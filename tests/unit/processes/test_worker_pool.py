@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.worker_pool import MAX_BATCH_ROWS, MAX_BATCH_SESSIONS, MIN_BATCH_ROWS, batches
+from sojourn.processes.worker_pool import MAX_BATCH_ROWS, MAX_BATCH_SESSIONS, MIN_BATCH_ROWS, batches
 
 sizes = st.lists(st.integers(0, 3000), max_size=400)
 
