@@ -9,7 +9,7 @@ from sojourn.core.messages import Message
 from sojourn.ports.store import SearchHit, SearchQuery
 from sojourn.stores.sql.db import Db, Row, fetch_number
 from sojourn.stores.sql.ranked_search import search_messages
-from sojourn.stores.sql.rows import MESSAGE_COLUMNS, derived_terms, index_terms, message_from_row
+from sojourn.stores.sql.rows import MESSAGE_COLUMNS, all_terms, message_from_row
 from sojourn.stores.sql.search import Candidates, TermConditions
 from sojourn.text.escape import escape
 from sojourn.text.query import FIRST_TITLE_RANK
@@ -22,14 +22,19 @@ _SPECIAL = re.compile("['\\\\\x00\x1a\ud800-\udfff]")
 
 def to_tsvector(message: Message) -> str:
     """Renders the terms of a message as a tsvector literal without positions: `'one' 'two'`."""
-    terms = sorted(index_terms(message)) + sorted(derived_terms(message))
+    terms = list(all_terms(message))
     if _SPECIAL.search("".join(terms)):
         terms = [_escape_term(term) for term in terms]
-    while (
-        terms and len(text := "' '".join(terms)) * 4 > _MAX_TSVECTOR_BYTES and len(text.encode()) > _MAX_TSVECTOR_BYTES
-    ):
+    if _is_too_long(terms):
+        terms.sort()  # words come before stems and pairs of words, of which the text then lacks some
+    while _is_too_long(terms):
         terms = terms[: len(terms) * 9 // 10]
     return "'" + "' '".join(terms) + "'" if terms else ""
+
+
+def _is_too_long(terms: Sequence[str]) -> bool:
+    text = "' '".join(terms)
+    return len(text) * 4 > _MAX_TSVECTOR_BYTES and len(text.encode()) > _MAX_TSVECTOR_BYTES
 
 
 class PostgresIndex:

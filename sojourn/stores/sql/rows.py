@@ -21,7 +21,7 @@ from sojourn.text.escape import escape, unescape
 from sojourn.text.message_redaction import TEXT_FIELDS
 from sojourn.text.query import Clause, matches_terms, matches_text
 from sojourn.text.redaction import INLINE_CHARS, Identifier, Redactor
-from sojourn.text.tokenizer import clip_indexed_text, extract_derived_terms, extract_terms, tool_term
+from sojourn.text.tokenizer import clip_indexed_text, extract_all_terms, extract_derived_terms, extract_terms, tool_term
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -184,13 +184,22 @@ def searchable_text(message: Message) -> str:
 
 def index_terms(message: Message) -> set[str]:
     """Returns the search terms of a message: its words, and one term for each tool."""
-    names = [call.name for call in tool_calls_of(message)] + ([message.tool_name] if message.tool_name else [])
-    return extract_terms(searchable_text(message)) | {tool_term(name) for name in names}
+    return extract_terms(searchable_text(message)) | _tool_terms(message)
 
 
 def derived_terms(message: Message) -> set[str]:
     """Returns the terms of the stems and pairs of words of a message."""
     return extract_derived_terms(searchable_text(message))
+
+
+def all_terms(message: Message) -> set[str]:
+    """Returns `index_terms` and `derived_terms` together."""
+    return extract_all_terms(searchable_text(message)) | _tool_terms(message)
+
+
+def _tool_terms(message: Message) -> set[str]:
+    names = [call.name for call in tool_calls_of(message)] + ([message.tool_name] if message.tool_name else [])
+    return {tool_term(name) for name in names}
 
 
 def matches_query(message: Message, clauses: tuple[Clause, ...], tool: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sojourn.ports.store import SearchHit, SearchQuery
 from sojourn.stores.sql.db import Db, fetch_number
 from sojourn.stores.sql.ranked_search import search_messages
-from sojourn.stores.sql.rows import MESSAGE_COLUMNS, derived_terms, index_terms, message_from_row
+from sojourn.stores.sql.rows import MESSAGE_COLUMNS, all_terms, derived_terms, index_terms, message_from_row
 from sojourn.stores.sql.search import Candidates, TermConditions
 from sojourn.text.tokenizer import TOKENIZER_VERSION
 
@@ -64,12 +64,12 @@ def read_underived(db: Db, state: IndexState, limit: int = BATCH_ROWS) -> list[t
     """Returns the newest rows without stems and pairs, with these terms."""
     sql = f"SELECT id, {_COLUMNS} FROM messages WHERE id <= ? ORDER BY id DESC LIMIT ?"
     rows = db.fetch_all(sql, (state.underived_to, limit)) if state.underived_to else []
-    return [(row["id"], " ".join(sorted(derived_terms(message_from_row(row))))) for row in rows]
+    return [(row["id"], " ".join(derived_terms(message_from_row(row)))) for row in rows]
 
 
 def join_terms(row: Any, *, derived: bool = True) -> str:
     message = message_from_row(row)
-    return " ".join(sorted(index_terms(message) | derived_terms(message) if derived else index_terms(message)))
+    return " ".join(all_terms(message) if derived else index_terms(message))
 
 
 def insert_terms(db: Db, state: IndexState, entries: Sequence[tuple[int, str]]) -> None:

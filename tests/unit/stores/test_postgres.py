@@ -88,7 +88,7 @@ def test_not_reaching_a_server_says_what_to_check(words, hint):
 
 def test_terms_are_written_as_a_set_and_looked_up_as_written():
     literal = index.to_tsvector(assistant("It's getUser"))
-    assert literal.startswith("'get' 'getuser' 'it' 's' 'user' '")
+    assert {"'get'", "'getuser'", "'it'", "'s'", "'user'"} < set(literal.split())
     assert f"'{pair_term('get', 'user')}'" in literal
     assert index.to_tsvector(Message(role="user", content="…")) == ""
     asked = index.to_tsquery([term for one in parse_query("get_user conf*") for term in one.to_conditions(pairs=False)])
@@ -106,7 +106,7 @@ def test_a_tool_may_have_any_name():
 
 def test_terms_never_outgrow_what_postgres_takes(monkeypatch):
     huge = {chr(0x1D400 + n % 52) * 60 + str(n) for n in range(6000)}
-    monkeypatch.setattr(index, "index_terms", lambda message: huge)
+    monkeypatch.setattr(index, "all_terms", lambda message: huge)
     assert 800_000 < len(index.to_tsvector(assistant("x")).encode()) <= 1_048_575
 
 

@@ -8,12 +8,15 @@ from hypothesis import strategies as st
 
 from sojourn.text.query import find_matches, parse_query
 from sojourn.text.tokenizer import (
+    ANY_PAIR,
     MAX_CHARS,
     MAX_TERM_CHARS,
     MAX_TERMS,
     TOOL_HEAD_CHARS,
     TOOL_TAIL_CHARS,
     clip_indexed_text,
+    extract_all_terms,
+    extract_derived_terms,
     extract_terms,
     iter_runs,
     iter_runs_with,
@@ -56,6 +59,26 @@ def test_terms_are_short_lower_case_and_hold_nothing_odd(text):
         assert term == term.lower() or len(term.lower()) != len(term)
         assert not any(c.isspace() or c in "\x00_" or "\ud800" <= c <= "\udfff" for c in term)
         assert term.isascii() <= term.isalnum()
+
+
+identifiers = st.lists(
+    st.sampled_from(
+        ["users", "user_users", "_x", "getUsers", "HTTPServers2", "a" * 70 + "s", "running", "Ks", "数据", "-"]
+    )
+).map(" ".join)
+
+
+@given(mixed | identifiers | st.text())
+@example("running runs_running the the")
+def test_the_quick_way_to_all_terms_finds_the_same(text):
+    for _ in range(2):  # the second time from the cache
+        assert extract_all_terms(text) == extract_terms(text) | extract_derived_terms(text)
+
+
+def test_all_terms_are_limited_as_words_and_pairs_are():
+    text = " ".join(f"w{number}" for number in range(3 * MAX_TERMS))
+    assert ANY_PAIR in extract_all_terms(text)
+    assert extract_all_terms(text) == extract_terms(text) | extract_derived_terms(text)
 
 
 @given(mixed)
