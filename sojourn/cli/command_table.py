@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     )
     from sojourn.cli.commands.sessions_export import export
     from sojourn.cli.commands.sessions_prune import prune
-    from sojourn.cli.commands.sessions_show import search, show
+    from sojourn.cli.commands.sessions_search import search
+    from sojourn.cli.commands.sessions_show import show
     from sojourn.cli.commands.stop import stop
     from sojourn.cli.commands.store import store
     from sojourn.cli.commands.update import uninstall, update
@@ -121,7 +122,7 @@ COMMANDS = {
 
 SESSIONS_COMMANDS: dict[str, LazyCommand] = {
     "show": Lazy("sojourn.cli.commands.sessions_show:show"),
-    "search": Lazy("sojourn.cli.commands.sessions_show:search"),
+    "search": Lazy("sojourn.cli.commands.sessions_search:search"),
     "title": Lazy("sojourn.cli.commands.sessions_edit:title"),
     "tag": Lazy("sojourn.cli.commands.sessions_edit:tag"),
     "untag": Lazy("sojourn.cli.commands.sessions_edit:untag"),
@@ -146,6 +147,7 @@ RUN_CHAT: Lazy[RunChat] = Lazy("sojourn.cli.chat.prompt:run_chat")  # prompt_too
 MAKE_CONSOLE: Lazy[MakeConsole] = Lazy("sojourn.cli.views.console:make_console")
 SHOW_PROGRESS: Lazy[ShowProgress] = Lazy("sojourn.cli.views.reports:show_progress")
 PRINT_HITS: LazyView = Lazy("sojourn.cli.views.sessions:print_hits")
+PRINT_USES: LazyView = Lazy("sojourn.cli.views.session_uses:print_uses")
 PRINT_SESSIONS: LazyView = Lazy("sojourn.cli.views.sessions:print_sessions")
 PRINT_TRANSCRIPT: LazyView = Lazy("sojourn.cli.views.sessions:print_transcript")
 PRINT_HISTORIES: LazyView = Lazy("sojourn.cli.views.reports:print_histories")

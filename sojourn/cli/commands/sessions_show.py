@@ -1,21 +1,18 @@
-"""`sojourn sessions show` and `sojourn sessions search`."""
+"""`sojourn sessions show`."""
 
 from __future__ import annotations
 
-import time
 from collections import deque
 
 import click
 
-from sojourn.cli import json_output
-from sojourn.cli.command_table import PRINT_HITS, PRINT_TRANSCRIPT
+from sojourn.cli.command_table import PRINT_TRANSCRIPT
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.options import SESSION, JsonCommand, session_argument, since_option, source_option, until_option
+from sojourn.cli.options import JsonCommand, session_argument
 from sojourn.core.attachments import OBSERVATION
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Recorded
 from sojourn.ports.app import AppContext
-from sojourn.ports.store import SearchOrder, SearchQuery
 from sojourn.text.export import export_to_json, list_attachments, message_to_json
 from sojourn.text.formatting import dump_json, printable
 from sojourn.text.transcript import fold_messages, is_undone
@@ -80,62 +77,3 @@ def _describe(one: dict[str, Json]) -> list[str]:
         return [f"{name}  {one['media_type']}, {one['size']:,} bytes, message {one['message_id']}{note}"]
     data = [f"    {name}: {text if isinstance(text, str) else dump_json(text)}" for name, text in one["data"].items()]
     return [f"[{one['runtime']}] {one['kind']}, turn {one['turn']}", *data]
-
-
-@click.command(cls=JsonCommand)
-@click.argument("words", nargs=-1, required=True)
-@click.option("--role", "roles", multiple=True, metavar="ROLE", help="Only user, assistant, tool …; may be repeated.")
-@source_option
-@click.option("--tool", default="", metavar="NAME", help="Only messages that call, or answer for, this tool.")
-@since_option
-@until_option
-@click.option("--session", type=SESSION, metavar="SESSION", help="Only in this session.")
-@click.option(
-    "--order",
-    type=click.Choice(["relevance", "newest"]),
-    default="relevance",
-    show_default=True,
-    help="The best first, or the newest with every word as it is written.",
-)
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many hits.")
-@with_app
-async def search(
-    context: CommandContext,
-    app: AppContext,
-    words: tuple[str, ...],
-    roles: tuple[str, ...],
-    sources: tuple[str, ...],
-    tool: str,
-    since: float | None,
-    until: float | None,
-    session: str | None,
-    order: SearchOrder,
-    limit: int,
-) -> None:
-    """Search in everything that was said, and in titles.
-
-    Ask in your own words: what has most of them, in any form, comes first. '"Two words"' in quotes must stand one
-    after the other; conf* is a beginning; get_user also finds getUser.
-    """
-    within = (await app.store.resolve(session)).id if session else None
-    found = await app.store.search(
-        SearchQuery(
-            text=words[0] if len(words) == 1 and order == "relevance" else " ".join(map(_restore_quotes, words)),
-            session=within,
-            roles=roles,
-            sources=sources,
-            tool=tool,
-            since=since,
-            until=until,
-            order=order,
-            limit=limit + 1,
-        )
-    )
-    hits = found[:limit]
-    values = [json_output.encode_hit(one) for one in hits]
-    context.show(values, PRINT_HITS, hits, now=time.time(), more=len(found) > limit)
-
-
-def _restore_quotes(word: str) -> str:
-    """Puts back the quotes of a phrase, which the shell has removed."""
-    return f'"{word}"' if any(c.isspace() for c in word.strip()) and '"' not in word else word

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
@@ -25,6 +25,7 @@ from sojourn.text.transcript import (
     summarize_call,
 )
 
+_NONE: Mapping[str, str] = {}
 _SOURCES = {
     "hermes": ("☤", "yellow"),
     "claude-code": ("✻", "bright_red"),
@@ -116,9 +117,16 @@ def _format_name(session: Session) -> Text:
     return name
 
 
-def print_hits(screen: Console, found: Sequence[SearchHit], *, now: float, more: bool = False) -> None:
+def print_hits(
+    screen: Console, found: Sequence[SearchHit], *, now: float, more: bool = False, meant: Mapping[str, str] = _NONE
+) -> None:
+    """Prints hits by session. meant: corrections of words that are nowhere"""
     if not found:
         screen.print("Nothing found.", style="bold")
+    if meant:
+        asked = ", ".join(f"“{right}” for “{word}”" for word, right in meant.items())
+        screen.print(Text(f"Did you mean {asked}?"))
+    if not found:
         return
     sessions: dict[str, list[SearchHit]] = {}
     for hit in found:

@@ -150,9 +150,66 @@ class TestReading:
         assert ids("chain loose", "--order", "newest") == set()
         assert ids("chain is loose") == {"bike-1"}
 
+    def test_a_misspelt_word_is_corrected_by_what_people_said(self, sojourn):
+        assert "Did you mean “tomatoes” for “tomateos”?" in sojourn("sessions", "search", "tomateos").out
+        assert "Did you mean “chain” for “chian”?" in sojourn("sessions", "search", "chian", "loose").out
+        assert "Did you mean" not in sojourn("sessions", "search", "tomato").out  # another form of a word
+
+    def test_nothing_to_look_for_is_said(self, sojourn):
+        for asked in ((), ("word", "--file", "a.py"), ("--file", "a.py", "--error", "x")):
+            assert (ran := sojourn("sessions", "search", *asked)).code == 2
+            assert "--file, --error or --tool" in ran.err
+
     def test_nothing_found_is_said(self, sojourn):
         ran = sojourn("sessions", "search", "zeppelin")
         assert (ran.code, ran.out) == (0, "Nothing found.\n")
+
+
+READ = ToolCall(id="c2", name="read_file", arguments='{"path": "src/a.py"}')
+RUN = ToolCall(id="c3", name="terminal", arguments='{"command": "python src/a.py"}')
+BROKEN = "ModuleNotFoundError: No module named 'yaml'"
+SOLVED = [
+    user("Run src/a.py"),
+    assistant("", [RUN]),
+    tool_result(RUN, BROKEN),
+    assistant("", [READ]),
+    tool_result(READ, "import yaml"),
+    assistant("pyyaml was missing; it is installed now."),
+]
+GAVE_UP = [user("Run it"), assistant("", [LS]), tool_result(LS, f"Traceback\n{BROKEN}"), assistant("It fails.")]
+
+
+class TestUses:
+    @pytest.fixture(autouse=True)
+    def fill(self, home):
+        talk = ("talk-1", "Talk", [user("What is src/a.py?"), assistant("src/a.py is a file.")])
+        fill(home, ("solved-1", "Solved", SOLVED), ("open-1", "Open", GAVE_UP), talk)
+
+    def test_which_sessions_touched_a_file(self, sojourn):
+        (one,) = sojourn("sessions", "search", "--file", "src/a.py", "--json").json
+        assert (one["session"], one["seq"], one["last_seq"], one["times"]) == ("solved-1", 2, 4, 2)
+        assert set(one["tools"]) == {"terminal", "read_file"}
+        assert sojourn("sessions", "search", "--file", "src/b.py", "--json").json == []
+
+    def test_which_sessions_used_a_tool(self, sojourn):
+        (one,) = sojourn("sessions", "search", "--tool", "read_file", "--json").json
+        assert (one["session"], one["tools"]) == ("solved-1", ["read_file"])
+        found = sojourn("sessions", "search", "--tool", "terminal", "--json").json
+        assert {one["session"] for one in found} == {"solved-1", "open-1"}
+
+    def test_which_sessions_met_an_error_and_which_solved_it(self, sojourn):
+        found = {one["session"]: one for one in sojourn("sessions", "search", "--error", BROKEN, "--json").json}
+        assert {id: (one["solved"], one["answer"]) for id, one in found.items()} == {
+            "solved-1": (True, "pyyaml was missing; it is installed now."),
+            "open-1": (False, "It fails."),
+        }
+
+    def test_people_read_what_came_of_it(self, sojourn):
+        out = sojourn("sessions", "search", "--error", BROKEN).out
+        assert "it did not come back" in out
+        assert "pyyaml was missing" in out
+        assert "nothing went on after it" in out
+        assert "No session had to do with it." in sojourn("sessions", "search", "--error", "zeppelin").out
 
 
 @pytest.mark.usefixtures("two")
