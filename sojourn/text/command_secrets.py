@@ -16,6 +16,7 @@ _WORD = r"[^\s\"'\\-][^\s\"'\\]{0,80}"
 # what comes before the secret.
 _COMMANDS = (
     ("sshpass", r"sshpass", r"-p\s{0,3}"),
+    ("gpg␣ gpg2␣", r"gpg2?", r"--passphrase[\s=]{1,3}"),
     ("mysql mariadb", r"(?:mysql|mariadb)[a-z-]{0,10}", r"(?-i:-p)"),
     ("7z␣ 7za␣ 7zz␣ rar␣", r"(?:7z[az]?|rar)", r"-p"),
     ("redis-cli", r"redis-cli>?", r"(?:-a|--pass|auth(?:\s{1,3}\w{1,40}(?=\s\S))?)\s{1,3}"),
@@ -48,6 +49,7 @@ _COMMANDS = (
         rf"-[a-z]{{0,6}}b[a-z]{{0,6}}\s(?:-[a-z]{{1,8}}\s){{0,5}}?(?:{_WORD}\s){{1,2}}?(?=\S{{4,200}}"
         rf"(?:\s{{0,3}}(?:\n|\Z|[|;&>])))",
     ),
+    ("curl␣", r"curl", rf"(?:-u|--user)[\s=]{{1,3}}(?:{QUOTE})?[^\s:\"'\\]{{1,60}}:"),
     ("curl wget", r"(?:curl|wget)", r"(?:-b|--cookie)[\s=]{1,3}[\"']?[\w.-]{1,40}="),
     ("vault␣login", r"vault login", r"(?<=login )"),
     ("snmp", r"snmp[a-z-]{0,10}", r"(?:-c|community|(?-i:-[AX]))\s{1,3}"),
@@ -61,7 +63,7 @@ _COMMANDS = (
         "user-secrets␣set config␣set",
         r"(?:user-secrets|config) set",
         r"(?:--secret\s)?" + rf"(?:{QUOTE})?[\w:.-]{{0,60}}(?:passw(?:or)?d|secret|token|key)\w{{0,20}}"
-        r"(?:{QUOTE})?\s",
+        rf"(?:{QUOTE})?\s",
     ),
     ("config:set secrets␣set secret␣set", r"(?:config:set|secrets? set)", r"[a-z_][\w.-]{0,60}="),
     ("security␣", r"security (?:add-|unlock-|import|set-|create-)[\w-]{0,24}", r"-[wp]\s{1,3}|(?-i:-P)\s{1,3}"),
@@ -130,7 +132,10 @@ _ANY_COMMAND = (
     ),
     make_pattern("password", "sshpass", rf"sshpass\s{{1,3}}-p\s{{0,3}}['\"](?P<secret>{TEXT}{{3,100}}){CLOSED}"),
     make_pattern(
-        "password", "net␣use", r"net use\s[^\n]{0,120}?\s(?P<secret>[^\s\"'\\/*]{4,100})(?=\s/user:)", folded=True
+        "password",
+        "net␣use",
+        r"net use\s[^\n]{0,120}?\s(?P<secret>[^\s\"'\\/*][^\s\"'\\/]{3,100})(?=\s/user:)",
+        folded=True,
     ),
     make_pattern(
         "password",

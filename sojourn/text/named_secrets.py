@@ -105,7 +105,7 @@ _IN_PLACES = (
         _KEY_HINTS,
         rf"{_KEY_NAME}(?:{QUOTE}{_ATTRIBUTES}(?:\s{{0,3}},\s{{0,30}}|\s{{1,30}}|\s?/?>\s{{0,20}}<)|\s{{1,30}})"
         rf"(?:{QUOTE})?[a-z_]{{0,12}}{_PLACE}{IS}"
-        rf"(?P<secret>[^\s\"'\\<>$]{{4,200}})",
+        rf"(?P<secret>[^\s\"'\\<>$][^\s\"'\\<>]{{3,200}})",
         folded=True,
         named=True,
         random=True,
@@ -115,7 +115,7 @@ _IN_PLACES = (
         _KEY_HINTS,  # <key>name</key><string>value</string>, name">value</
         rf"{_KEY_NAME}(?:{QUOTE}(?:\s[\w:]{{1,20}}={QUOTE}[^\"'\\<>\n]{{0,60}}{QUOTE}){{0,2}}|)"
         rf"(?:>|</[\w:]{{1,20}}>\s{{0,9}}(?:{LINE}\s{{0,20}})?<[\w:]{{1,20}}>)"
-        rf"\s{{0,20}}(?:<!\[CDATA\[)?(?P<secret>[^<>\s\"'\\$]{{4,400}})(?=\s{{0,20}}</|\]\])",
+        rf"\s{{0,20}}(?:<!\[CDATA\[)?(?P<secret>[^<>\s\"'\\$][^<>\s\"'\\]{{3,400}})(?=\s{{0,20}}</|\]\])",
         folded=True,
         named=True,
     ),
@@ -123,7 +123,7 @@ _IN_PLACES = (
         "password",
         f"{_KEY_HINTS} key",
         rf"(?:{_KEY_NAME}|key)(?:\s[\w:]{{1,20}}={QUOTE}[^\"'\\<>\n]{{0,60}}{QUOTE}){{0,3}}>\s{{0,20}}"
-        rf"(?:<!\[CDATA\[)?(?P<secret>[^<>\s\"'\\${{]{{4,400}})(?=\s{{0,20}}</|\]\])",
+        rf"(?:<!\[CDATA\[)?(?P<secret>[^<>\s\"'\\${{][^<>\s\"'\\{{]{{3,400}})(?=\s{{0,20}}</|\]\])",
         folded=True,
         random=True,
     ),
@@ -204,9 +204,11 @@ _IN_PLACES = (
         r"\$(?:1|5|6|y|2[aby]|apr1|argon2id?|argon2d)\$(?P<secret>[A-Za-z0-9./$=,+]{20,250})",
         digits=True,
     ),
+    make_pattern("password-hash", "aad3b435b51404ee:", r"aad3b435b51404ee:(?P<secret>[0-9a-f]{32})", folded=True),
 )
 
 _IN_HEADERS = (
+    make_pattern("cookie", "=s%3A", r"=s%3A(?P<secret>[A-Za-z0-9_-]{16,200}(?:\.[A-Za-z0-9%+/=_-]{16,200})?)"),
     make_pattern(
         "bearer",
         "authorization",

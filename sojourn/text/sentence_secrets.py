@@ -90,7 +90,14 @@ SENTENCE_PATTERNS = (
         r"(?:(?<![A-Za-z0-9_-])(?:pin(?:[ -]code)?|passcode|otp|tan)|"
         r"(?:door|unlock|verification|security|one-time|access)[ -](?:code|pass(?:word|code)))"
         r"(?: [a-z]{1,12}){0,3}?(?:\s(?:is|lautet|ist|est|es|was)\s|[\"']?\s{0,2}[:=]\s{0,2}[\"']?|\s)"
-        r"(?P<secret>[0-9]{4,8})(?![0-9.:/-])",
+        r"(?P<secret>[0-9]{4,8})(?![0-9:/-]|\.[0-9])",
+        folded=True,
+    ),
+    make_pattern(
+        "password",
+        "app␣password app-password application␣password app-specific",  # sixteen letters, as Google writes them
+        r"app(?:lication)?(?:[ -]specific)?[ -]password(?: is)?[:= ]{1,3}[\"'`]?"
+        r"(?P<secret>(?-i:[a-z]{4})(?: (?-i:[a-z]{4})){3})(?![a-z ])",
         folded=True,
     ),
     make_pattern(

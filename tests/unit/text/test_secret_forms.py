@@ -28,11 +28,13 @@ def test_nearly_all_templates_are_recognised(which):
     assert len(kept) <= len(forms) * 0.03, kept
 
 
-@pytest.mark.parametrize("which", ["secret_forms_fresh_a", "secret_forms_fresh_b"])
-def test_nearly_all_fresh_forms_are_recognised(which):
+@pytest.mark.parametrize(
+    ("which", "count"), [("secret_forms_fresh_a", 200), ("secret_forms_fresh_b", 200), ("secret_forms_fresh_c", 187)]
+)
+def test_nearly_all_fresh_forms_are_recognised(which, count):
     forms = [form for seed in range(3) for form in list_lines(which, seed)]
     kept = [form.text for form in forms if form.leaks(redact(form.text), 8)]
-    assert len(forms) == 600
+    assert len(forms) == 3 * count
     assert len(kept) <= len(forms) * 0.05, kept
 
 
