@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import re
 
 from html_to_markdown import ConversionError, ConversionOptions, PreprocessingOptions, convert
+
+from sojourn.text.html_entities import unescape_html
 
 MAX_TAG_DEPTH = 200  # deeper tags are dropped: the converter is recursive
 _TITLE = re.compile(r"<title[^>]{0,200}>([^<]{1,500})</title>", re.IGNORECASE)
@@ -25,5 +26,5 @@ def html_to_text(page: str, base: str = "") -> str:
     except ConversionError:
         body = ""  # the page is broken beyond what a browser would show
     found = _TITLE.search(page, 0, 100_000)
-    title = " ".join(html.unescape(found[1]).split()) if found else ""
+    title = " ".join(unescape_html(found[1]).split()) if found else ""
     return f"{title}\n\n{body}".strip() if not body.startswith(f"# {title}") else body

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ from sojourn.core.settings import Settings
 from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.text.formatting import one_line
+from sojourn.text.html_entities import unescape_html
 from sojourn.tool_schema import tool
 from sojourn.tools.web import MAX_SECONDS, fetch, resolve_url
 
@@ -180,4 +180,4 @@ def _render(engine: SearchEngine, one: Mapping[str, Json]) -> str:
 
 def _clean(raw: Json) -> str:
     """A text of a result on one line, without its tags."""
-    return one_line(html.unescape(_TAG.sub("", str(raw or ""))), _MAX_SNIPPET_CHARS)
+    return one_line(unescape_html(_TAG.sub("", str(raw or ""))), _MAX_SNIPPET_CHARS)

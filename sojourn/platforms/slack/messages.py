@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import html
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ from sojourn.core.places import Place, Sender
 from sojourn.platforms.markdown import STAR_STYLE, escape_html, render, split_fences
 from sojourn.platforms.slack import NAME
 from sojourn.ports.platform import Button, File, Inbound
+from sojourn.text.html_entities import unescape_html
 
 _PERSON_SUBTYPES = {None, "file_share", "thread_broadcast", "me_message"}  # other subtypes are system messages
 _MAX_SECTION_CHARS = 3000  # of one block
@@ -158,7 +158,7 @@ def to_mrkdwn(text: str) -> str:
 def from_mrkdwn(text: str, bot_user: str) -> str:
     """The text of a person, without the mention of our app."""
     text = _REFERENCE.sub(lambda match: _render_reference(match[1], match[2] or "", bot_user), text)
-    return html.unescape(text).strip()
+    return unescape_html(text).strip()
 
 
 def _render_reference(target: str, label: str, bot_user: str) -> str:

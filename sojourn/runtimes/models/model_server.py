@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -20,6 +21,8 @@ _WINDOW_KEYS = ("max_model_len", "context_length", "context_window", "max_contex
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 _MAX_MODELS, _MAX_NAME_CHARS = 1000, 200  # models of a list, characters of a name
 _LIST_SECONDS = 15.0  # for the whole list, however slowly it comes
+_QUICK_SECONDS = 2.0
+_MAX_ANSWER_BYTES = 8_000_000
 _NOT_FOR_CHAT = ("embed", "rerank", "whisper", "tts-", "bge-", "clip")
 
 
@@ -33,25 +36,36 @@ async def list_chat_models(client: httpx2.AsyncClient, choice: ModelChoice) -> t
     url, headers = _list_request(choice)
     try:
         async with asyncio.timeout(_LIST_SECONDS):
-            answer = await client.get(url, headers=headers, timeout=_LIST_TIMEOUT)
+            status, body = await _fetch(client, "GET", url, headers=headers, timeout=_LIST_TIMEOUT)
     except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError) as error:
         raise RuntimeUnreachable(
             f"Nothing answers at {choice.origin} ({choice.provider.label}).",
             hint="Start it, or check model.base_url." if choice.is_local else "Check the network and model.base_url.",
         ) from error
-    if answer.status_code in (401, 403):
+    if status in (401, 403):
         raise KeyRefused(f"{choice.provider.label} rejected the API key.", hint="Check model.api_key.")
-    if answer.status_code != 200:
+    if status != 200:
         raise RuntimeFailed(
-            f"{choice.provider.label} does not list its models (HTTP {answer.status_code}).",
+            f"{choice.provider.label} does not list its models (HTTP {status}).",
             hint="Set model.name; it may still work.",
         )
     try:
-        return select_chat_models(_parse_names(answer.json()))
+        return select_chat_models(_parse_names(json.loads(body)))
     except (ValueError, RecursionError) as error:
         raise RuntimeFailed(
             f"{choice.base_url} is not the address of a model server.", hint="It usually ends in /v1."
         ) from error
+
+
+async def _fetch(client: httpx2.AsyncClient, method: str, url: str, **options: Any) -> tuple[int, bytes]:
+    """The status and the body; of one that is too long, so much that it is no JSON."""
+    body = bytearray()
+    async with client.stream(method, url, **options) as answer:
+        async for piece in answer.aiter_bytes():
+            body += piece
+            if len(body) > _MAX_ANSWER_BYTES:
+                return answer.status_code, b""
+    return answer.status_code, bytes(body)
 
 
 def _list_request(choice: ModelChoice) -> tuple[str, dict[str, str]]:
@@ -84,11 +98,12 @@ async def get_json(
     Any failure, and an answer that is no object, is an empty object.
     """
     try:
-        answer = await client.request(
-            "GET" if send is None else "POST", url, json=send, timeout=_QUICK_TIMEOUT, headers=headers
-        )
-        document = answer.json() if answer.status_code == 200 else None
-    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError):
+        async with asyncio.timeout(_QUICK_SECONDS):
+            status, body = await _fetch(
+                client, "GET" if send is None else "POST", url, json=send, timeout=_QUICK_TIMEOUT, headers=headers
+            )
+        document = json.loads(body) if status == 200 else None
+    except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}
 
