@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 import tempfile
+import time
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -23,9 +24,14 @@ from typing import IO, Any, BinaryIO, ClassVar
 from sojourn.importers.history_importer import StoredSession, StoredSessionReader, order_sessions
 from sojourn.importers.regular_file import MAX_FILE_BYTES, MAX_LINE_BYTES, open_regular
 from sojourn.ports.importer import FoundHistory, Transcript
+from sojourn.processes.limited_worker import LimitExceeded, run_limited
 from sojourn.text.escape import to_bytes
 
+MAX_EXPORT_BYTES = MAX_FILE_BYTES * 4  # of all files of an export, after decompression
 _PIECE_BYTES = 1 << 20
+_COUNT_SECONDS = 20.0  # then what was counted so far is told
+_CLAIM_SECONDS = 60.0
+_CLAIM_MEMORY_BYTES = MAX_FILE_BYTES * 4
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
 _SPACE_OR_COMMA = re.compile(r"[\s,]*")
 _START = re.compile(r'\ufeff?\s*(?:\{\s*"(?:conversations|chats|data)"\s*:\s*)?\[')
@@ -111,17 +117,30 @@ class ExportImporter:
 
     def claims(self, path: Path) -> FoundHistory | None:
         """Reads the whole export once, to count; damage behind the first conversation is reported by the import."""
-        count, size = 0, 0
         try:
-            for member in self._list_members(path):
-                size += member.path.stat().st_size
-                for text in _iterate_until_damage(member):
-                    if not count and not self._is_conversation(text):
-                        return None
-                    count += 1
+            if not self._list_members(path):
+                return None
+            count, size = run_limited(
+                _count_conversations, self, path, seconds=_CLAIM_SECONDS, memory_bytes=_CLAIM_MEMORY_BYTES
+            )
+        except LimitExceeded as error:
+            return FoundHistory(source=self.name, home=path, problem=f"{path} cannot be read: {error}.")
         except OSError:
             return None
         return FoundHistory(source=self.name, home=path, sessions=count, bytes=size) if count else None
+
+    def count_conversations(self, path: Path) -> tuple[int, int]:
+        """How many there are, and the size of their files; none if the first one is another program's. OSError."""
+        count, size, until = 0, 0, time.monotonic() + _COUNT_SECONDS
+        for member in self._list_members(path):
+            size += member.path.stat().st_size
+            for text in _iterate_until_damage(member):
+                if not count and not self._is_conversation(text):
+                    return 0, 0
+                count += 1
+                if time.monotonic() > until:
+                    return count, size
+        return count, size
 
     def _is_conversation(self, text: str) -> bool:
         record = json.loads(text)
@@ -158,6 +177,10 @@ class ExportImporter:
     def _unpack(self, home: Path, out: IO[bytes], places: dict[str, tuple[int, int]]) -> Iterator[StoredSession]:
         """Copies each conversation, so that any of them can be read by itself."""
         for member in self._list_members(home):
+            if out.tell() > MAX_EXPORT_BYTES:
+                why = f"{home.name} is more than {MAX_EXPORT_BYTES >> 20} MB unpacked; the rest of it is left out"
+                yield StoredSession(native_id=home.name, path=home, problem=why)
+                return
             number, where = 0, member.name or member.path.name
             try:
                 with member.open() as file:
@@ -182,6 +205,10 @@ class ExportImporter:
 
     def get_start(self, record: Mapping[str, Any]) -> float:
         raise NotImplementedError
+
+
+def _count_conversations(source: ExportImporter, path: Path) -> tuple[int, int]:
+    return source.count_conversations(path)
 
 
 def _iterate_until_damage(member: _Member) -> Iterator[str]:
