@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -17,6 +18,7 @@ _DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "satu
 _DAY_SETS = {"day": "*", "daily": "*", "weekday": "1-5", "weekdays": "1-5", "weekend": "6,0", "weekends": "6,0"}
 _TIME = re.compile(r"^(\d{1,2})(?:[:.](\d{2}))?\s*(am|pm)?$")
 _EVERY_UNIT = re.compile(r"^(?:(\d{1,2})\s+)?(minute|hour)s?$")
+_NEWEST_SECONDS = 2 * 86_400.0
 _HINT = 'Say "every weekday 8:00", "every monday and friday 18:30", "every 15 minutes", or give a cron expression.'
 
 
@@ -41,14 +43,17 @@ class Recurrence:
     def next_time(self, after: float) -> float | None:
         return next(self.times(after), None)
 
-    def times_until(self, after: float, until: float, most: int = 100_000) -> list[float]:
-        """The times in (after, until], at most the newest `most`."""
+    def times_until(self, after: float, until: float, most: int = 3_000) -> list[float]:
+        """The times in (after, until], the newest last. After `most`, only those of the last two days are looked at."""
         found: list[float] = []
         for at in self.times(after):
             if at > until:
-                break
+                return found
             found.append(at)
-        return found[-most:]
+            if len(found) == most:
+                break
+        newest = max(found[-1], until - _NEWEST_SECONDS)
+        return found + list(takewhile(lambda at: at <= until, self.times(newest)))
 
 
 def parse_recurrence(text: str, timezone: str = "") -> Recurrence:

@@ -125,6 +125,8 @@ class ScheduleBook:
     async def claim_due(self, schedule: Schedule) -> ScheduleRun | None:
         """Claims the newest time that is due and that nobody has; older ones are missed. None if there is none."""
         now = self._now()
+        if schedule.last_at > now + MAKE_UP_SECONDS:  # the clock was wrong then; each time is still claimed once
+            schedule = await self.change(schedule, lambda one: replace(one, last_at=min(one.last_at, now)))
         due = schedule.recurrence.times_until(schedule.last_at, now)
         if not due:
             return None

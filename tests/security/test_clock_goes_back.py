@@ -1,4 +1,6 @@
-"""A clock that goes back extends nothing and revives nothing: leases, pairing codes, browsers, commands."""
+"""A clock that goes back extends nothing and revives nothing, and one that leaps holds up nothing.
+
+Leases, pairing codes, browsers, commands, schedules."""
 
 from __future__ import annotations
 
@@ -13,6 +15,8 @@ from sojourn.core.places import Sender
 from sojourn.gateway.pairing import CODE_TTL_SECONDS, Identities
 from sojourn.http.browser_sessions import SESSION_SECONDS, BrowserSessions
 from sojourn.http.host_names import Host
+from sojourn.schedules.schedule_book import ScheduleBook
+from tests.integration.schedules.test_schedule_book import make_schedule
 from tests.integration.tools.rig import call, open_kit, room_in
 
 HOST = Host("sojourn.localhost", 8790)
@@ -100,3 +104,29 @@ async def test_a_browser_that_was_signed_out_stays_out(clock):
         await browsers.sign_out_all()
         clock.shift = -86_400.0
         assert await browsers.find(*halves) is None
+
+
+async def test_a_schedule_goes_on_after_a_clock_that_was_a_year_ahead(clock):
+    async with open_kit() as kit:
+        book = ScheduleBook(kit.store, clock)
+        schedule = await book.add(make_schedule("every 1 minute"))
+        clock.shift = 365 * 86_400.0
+        assert await book.claim_due(schedule)
+        clock.shift = 0.0
+        assert await book.claim_due(await book.find(schedule.id)) is None
+        clock.shift = 120.0
+        ahead = await book.claim_due(await book.find(schedule.id))
+        assert ahead
+        clock.shift = 60.0
+        assert await book.claim_due(await book.find(schedule.id)) is None  # no time comes twice
+
+
+async def test_a_clock_that_begins_in_1970_does_not_hold_up_the_server(clock):
+    async with open_kit() as kit:
+        book = ScheduleBook(kit.store, clock)
+        clock.shift = 1_000_000.0 - clock()
+        schedule = await book.add(make_schedule("every 1 minute"))
+        clock.shift = 0.0  # the network has told the time
+        began = time.thread_time()
+        assert await book.claim_due(schedule)
+        assert time.thread_time() - began < 1.0

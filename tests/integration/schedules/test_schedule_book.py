@@ -108,7 +108,7 @@ async def test_ten_thousand_times_are_each_run_once():
     total = missed = 0
     for schedule in schedules:
         now = await world.servers[0].find(schedule.id)
-        times = schedule.recurrence.times_until(schedule.last_at, now.last_at)
+        times = schedule.recurrence.times_until(schedule.last_at, now.last_at, most=100_000)
         ran = {at for (id, at) in world.executed if id == schedule.id}
         assert ran <= set(times)
         assert len(ran) + now.missed == len(times)
