@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 from pydantic import Field
+from starlette.concurrency import iterate_in_threadpool
 
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, Session
@@ -139,9 +140,11 @@ async def export(
 
 
 async def _render(render: Renderer, session: Session, rows: Rows) -> AsyncIterator[str]:
+    """In a thread: what is shared is redacted once more, and a message may be long."""
     async with aclosing(rows) as found:
-        for line in render(session, [recorded async for recorded in found]):
-            yield replace_surrogates(line)
+        kept = [recorded async for recorded in found]
+    async for line in iterate_in_threadpool(map(replace_surrogates, render(session, kept))):
+        yield line
 
 
 async def _jsonl(session: Session, rows: Rows) -> AsyncIterator[str]:

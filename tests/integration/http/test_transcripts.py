@@ -2,11 +2,13 @@
 
 import json
 import re
+import threading
 
 import pytest
 
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
+from sojourn.http import transcripts
 from tests.integration.http.conftest import say
 
 CALL = ToolCall(id="c1", name="read_file", arguments='{"path": "a.txt"}')
@@ -188,3 +190,17 @@ async def test_an_attachment_of_another_session_is_not_there(client, store, sess
     assert (await client.get(f"/api/sessions/{session.id}/attachments/{name}")).status_code == 404
     there = await client.get(f"/api/sessions/{other.id}/attachments/{name}")
     assert there.headers["content-type"] == "application/octet-stream"
+
+
+async def test_an_export_is_written_beside_the_event_loop(client, store, session, monkeypatch):
+    await say(store, session, user("hello"))
+    threads = []
+
+    def render(session, rows):
+        threads.append(threading.current_thread())
+        yield "hello"
+
+    monkeypatch.setitem(transcripts.RENDERERS, "html", render)
+    assert (await client.get(f"/api/sessions/{session.id}/export?format=html")).text == "hello"
+    assert threads
+    assert threading.main_thread() not in threads
