@@ -27,10 +27,10 @@ from sojourn.core.settings import Secret
 from sojourn.gateway.network_setup import list_networks
 from tests.servers import adapter_context
 from tests.servers.encrypted_synapse import EncryptedHarness
+from tests.servers.harnesses import RIGS
 from tests.servers.mail import MailHarness, dovecot
 from tests.servers.ngircd import IrcHarness, ngircd
 from tests.servers.prosody import XmppHarness, prosody
-from tests.servers.rigs import RIGS
 from tests.servers.synapse import World, synapse
 
 SETTLE_SECONDS, IDLE_SECONDS, START_SECONDS = 10.0, 30.0, 60.0

@@ -75,11 +75,10 @@ def scan_sessions(
 
         is_first = only is None and not known
         early_pool = start_pool() if workers != 1 and is_first and _is_large(history) else None
-        listed = [facts for facts in (history.sessions() if only is None else only) if not facts.archived]
-        listed = listed[:limit] if limit and limit > 0 else listed
+        listed = _list_sessions(history, only, limit)
         state = _ScanState(listed, known or {})
         to_read = [facts for facts in listed if facts.id not in state.counted]
-        reported = len(state.counted) // progress_every
+        reports = _ProgressReports(state, book, progress_callback, progress_every)
         count_here = partial(count_locally, cache(scanner or partial(build_scanner, book)), history)
         batches: Iterator[Iterable[Counted]]
         ahead = sum(facts.active_rows for facts in to_read)
@@ -95,10 +94,7 @@ def scan_sessions(
                 on_counted(fresh)
             if stopped():
                 raise ScanStopped
-            done = len(state.counted) + len(state.damaged)
-            if progress_callback is not None and done // progress_every > reported and done < len(listed):
-                reported = done // progress_every
-                progress_callback(state.update_aggregate(book), len(listed))
+            reports.send_if_due()
     if stopped():
         raise ScanStopped
     return ScanResult(
@@ -110,6 +106,11 @@ def scan_sessions(
     )
 
 
+def _list_sessions(history: History, only: Sequence[SessionFacts] | None, limit: int | None) -> list[SessionFacts]:
+    listed = [facts for facts in (history.sessions() if only is None else only) if not facts.archived]
+    return listed[:limit] if limit and limit > 0 else listed
+
+
 def _is_large(history: History) -> bool:
     """Whether a first scan will need worker processes, so that they can start while it lists the sessions."""
     return isinstance(history, HasSize) and history.size() > PARALLEL_FROM_BYTES
@@ -119,7 +120,7 @@ class _ScanState:
     """Collects the results of a scan."""
 
     def __init__(self, listed: Sequence[SessionFacts], known: Mapping[str, CachedSession]) -> None:
-        self._listed = listed
+        self.listed = listed
         self._aggregate: SessionAggregate | None = None
         self._pending: list[CacheRecord] = []  # counted, but not in the aggregate yet
         self.damaged: list[str] = []
@@ -131,7 +132,7 @@ class _ScanState:
 
     @cached_property
     def _by_id(self) -> dict[str, SessionFacts]:
-        return {facts.id: facts for facts in self._listed}
+        return {facts.id: facts for facts in self.listed}
 
     def update_aggregate(self, book: RuleBook) -> SessionAggregate:
         """The aggregate of everything counted so far."""
@@ -155,7 +156,7 @@ class _ScanState:
         return fresh
 
     def list_records(self) -> list[CacheRecord]:
-        return [self.counted[facts.id] for facts in self._listed if facts.id in self.counted]
+        return [self.counted[facts.id] for facts in self.listed if facts.id in self.counted]
 
 
 # A finished session and what it adds; None when its rows are damaged.
@@ -205,3 +206,19 @@ def _count_in_worker(sessions: list[str]) -> list[Counted]:
         raise RuntimeError("The worker was not initialised.")
     scanner, history = _worker
     return list(count_locally(lambda: scanner, history, sessions))
+
+
+class _ProgressReports:
+    """Calls back after every `every` sessions of a scan, except after the last one."""
+
+    def __init__(
+        self, state: _ScanState, book: RuleBook, callback: Callable[[SessionAggregate, int], None] | None, every: int
+    ) -> None:
+        self._state, self._book, self._callback, self._every = state, book, callback, every
+        self._sent = len(state.counted) // every
+
+    def send_if_due(self) -> None:
+        done, total = len(self._state.counted) + len(self._state.damaged), len(self._state.listed)
+        if self._callback is not None and done // self._every > self._sent and done < total:
+            self._sent = done // self._every
+            self._callback(self._state.update_aggregate(self._book), total)

@@ -1,4 +1,4 @@
-"""Chat commands in chats: runs `service.chat_commands`, applies their changes to the conversation, replies in text."""
+"""Chat commands in chats: runs `sojourn.chat_commands`, applies their changes to the conversation, replies in text."""
 
 from __future__ import annotations
 

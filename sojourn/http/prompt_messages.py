@@ -1,4 +1,4 @@
-"""CallPrompt messages: what a call of `/v1` says, whichever protocol it came in."""
+"""CallPrompt: what a call of `/v1` says, whichever protocol it came in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of ports.whole.Store: a store passes if its subclass of `StoreContract` passes.
+"""The contract of ports.store.Store: a store passes if its subclass of `StoreContract` passes.
 
     class TestMine(StoreContract):
         @pytest.fixture

@@ -1,4 +1,4 @@
-"""Helpers of the store contract."""
+"""Steps of the store contract: sessions, leases and messages that its tests begin with."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.testing.model_script import Say
-from tests.integration.runtimes.native_rig import anthropic, openai
+from tests.integration.runtimes.native_runtime import anthropic, openai
 
 SDKS = ("anthropic", "google.genai", "openai", "pydantic_ai")
 ASK = """

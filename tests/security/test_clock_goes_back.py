@@ -17,7 +17,7 @@ from sojourn.http.browser_sessions import SESSION_SECONDS, BrowserSessions
 from sojourn.http.host_names import Host
 from sojourn.schedules.schedule_book import ScheduleBook
 from tests.integration.schedules.test_schedule_book import make_schedule
-from tests.integration.tools.rig import call, open_kit, room_in
+from tests.integration.tools.tool_workspace import call, open_kit, room_in
 
 HOST = Host("sojourn.localhost", 8790)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.integration.tools.rig import call, open_kit, room_in
+from tests.integration.tools.tool_workspace import call, open_kit, room_in
 
 NAMES = [
     "CLAUDE.md",

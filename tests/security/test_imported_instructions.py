@@ -10,7 +10,7 @@ from sojourn.runtimes.native.compaction import to_pages
 from sojourn.runtimes.prompt_text import to_text_messages
 from sojourn.testing.model_script import Say
 from sojourn.testing.turn_runner import make_history, make_tool, make_turn_input, run_turn
-from tests.integration.runtimes.native_rig import native
+from tests.integration.runtimes.native_runtime import native
 
 
 async def look(at: Any, given: Any) -> ToolResult:

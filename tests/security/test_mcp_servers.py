@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sojourn.tools.mcp.server_log import MAX_LINE_BYTES, MAX_LOG_BYTES
-from tests.integration.tools.rig import call, room_in
 from tests.integration.tools.test_mcp import kit_with, tools_of
+from tests.integration.tools.tool_workspace import call, room_in
 
 PROGRAM = """
 import json, sys

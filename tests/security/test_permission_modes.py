@@ -15,7 +15,7 @@ from sojourn.ports.service import Caller, TurnRequest
 from sojourn.ports.tool import Reply
 from sojourn.testing.scripted_runtime import CallTool, SayText, ScriptedRuntime
 from sojourn.tools.delegate import TASK
-from tests.integration.tools.rig import call, open_kit, room_in
+from tests.integration.tools.tool_workspace import call, open_kit, room_in
 from tests.security.test_files_that_run_later import DISGUISED, NAMES
 
 ME, GUEST = Caller(surface="cli"), Caller(surface="telegram", principal=Principal("guest:ann"))

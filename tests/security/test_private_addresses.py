@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from sojourn.tools.public_addresses import is_public
-from tests.integration.tools.rig import call, open_kit, room_in
+from tests.integration.tools.tool_workspace import call, open_kit, room_in
 
 PRIVATE = [
     "0.0.0.0",

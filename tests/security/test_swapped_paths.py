@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.ports.tool import Question, Reply
-from tests.integration.tools.rig import Room, call, open_kit, room_in
+from tests.integration.tools.tool_workspace import Room, call, open_kit, room_in
 
 ROUNDS = 400  # calls while another process swaps
 

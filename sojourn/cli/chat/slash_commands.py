@@ -1,4 +1,4 @@
-"""Chat commands in the terminal: runs `service.chat_commands`, applies what they change, and prints the answer."""
+"""Chat commands in the terminal: runs `sojourn.chat_commands`, applies what they change, and prints the answer."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from sojourn.core.events import Done
 from sojourn.core.messages import text_of
 from sojourn.ports.service import Caller, TurnRequest
 from sojourn.testing.scripted_runtime import PauseGate, SayText, ScriptedRuntime
-from tests.integration.tools.rig import open_kit
+from tests.integration.tools.tool_workspace import open_kit
 
 ME = Caller(surface="cli")
 

@@ -8,7 +8,7 @@ from sojourn.app import App
 from sojourn.gateway.host import Gateway
 from sojourn.testing.fake_platform import FakeNetwork, FakePlatform
 from sojourn.testing.model_script import Call, Say
-from tests.integration.runtimes.native_rig import openai
+from tests.integration.runtimes.native_runtime import openai
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from tests.integration.gateway.network_steps import gateway_on, hand_over_and_go_on, read_ours
-from tests.servers.rigs import RIGS
+from tests.servers.harnesses import RIGS
 from tests.servers.sms import ANN, sms_rig
 from tests.servers.teams import CHANNEL, teams_rig
 from tests.servers.whatsapp import whatsapp_rig

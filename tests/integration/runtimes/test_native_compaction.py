@@ -8,7 +8,7 @@ from sojourn.ports.runtime import Compaction
 from sojourn.ports.tool import ToolResult
 from sojourn.testing.model_script import Call, ModelRequest, Refuse, Say
 from sojourn.testing.turn_runner import make_history, make_tool, make_turn_input, run_turn
-from tests.integration.runtimes.native_rig import native
+from tests.integration.runtimes.native_runtime import native
 
 WORDS = "we spoke about the garden and the fig tree at some length " * 6
 LONG = make_history(*(make(f"{at}: {WORDS}") for at in range(12) for make in (user, assistant)))

@@ -22,7 +22,7 @@ from sojourn.testing.turn_runner import (
     make_turn_input,
     run_turn,
 )
-from tests.integration.runtimes.native_rig import native
+from tests.integration.runtimes.native_runtime import native
 
 
 async def look(at: Any, given: Any) -> ToolResult:

@@ -15,7 +15,7 @@ from sojourn.runtimes.native.runtime import NativeRuntimeAdapter
 from sojourn.testing.model_script import Refuse, Say
 from sojourn.testing.model_server import ModelServer
 from sojourn.testing.turn_runner import make_turn_input, run_turn
-from tests.integration.runtimes.native_rig import native, settings
+from tests.integration.runtimes.native_runtime import native, settings
 
 
 @pytest.fixture

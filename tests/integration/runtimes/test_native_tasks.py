@@ -9,7 +9,7 @@ from sojourn.ports.tool import ToolResult
 from sojourn.task_graph import Task, build_graph
 from sojourn.testing.model_script import Call, ModelRequest, Refuse, Say, Wait
 from sojourn.testing.turn_runner import make_tool, make_turn_input, run_turn
-from tests.integration.runtimes.native_rig import native
+from tests.integration.runtimes.native_runtime import native
 
 GRAPH = build_graph(
     [

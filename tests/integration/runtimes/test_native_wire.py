@@ -16,7 +16,7 @@ from sojourn.runtimes.native.runtime import NativeRuntimeAdapter
 from sojourn.testing.model_script import Call, ModelRequest, Say, Think
 from sojourn.testing.model_server import ModelServer
 from sojourn.testing.turn_runner import make_history, make_tool, make_turn_input, run_turn
-from tests.integration.runtimes.native_rig import anthropic, openai, settings
+from tests.integration.runtimes.native_runtime import anthropic, openai, settings
 
 BLOCKS = (
     ContextBlock(kind="fact", title="Pets", text="The dog is Bello.", origin="your memory", reason="you said dog"),

@@ -10,7 +10,7 @@ import pytest
 from sojourn.app import App
 from sojourn.core.sessions import Principal
 from sojourn.ports.tool import ToolResult
-from tests.integration.tools.rig import Room, call, open_kit, room_in
+from tests.integration.tools.tool_workspace import Room, call, open_kit, room_in
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from sojourn.ports.store import Listing
 from sojourn.ports.tool import Reply
 from sojourn.testing.scripted_runtime import CallTool, PauseGate, SayText, ScriptedRuntime
 from sojourn.tools.delegate import TASK
-from tests.integration.tools.rig import open_kit
+from tests.integration.tools.tool_workspace import open_kit
 
 ME = Caller(surface="cli", holder="test")
 

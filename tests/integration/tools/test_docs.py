@@ -10,7 +10,7 @@ from sojourn.plugins import Registry, ThirdParty
 from sojourn.settings.table import SETTINGS
 from sojourn.tools.mcp.server import SERVER_KEYS
 from sojourn.tools.registry import build_tools
-from tests.integration.tools.rig import call, tool_of
+from tests.integration.tools.tool_workspace import call, tool_of
 
 DOCS = Path(__file__).parents[3] / "docs"
 

@@ -12,7 +12,7 @@ from sojourn.ports.service import Caller
 from sojourn.testing.scripted_runtime import CallTool, SayText, ScriptedRuntime
 from sojourn.tools.delegate import TASK
 from sojourn.tools.file_checkpoints import MAX_TURNS
-from tests.integration.tools.rig import call, open_kit
+from tests.integration.tools.tool_workspace import call, open_kit
 from tests.security.test_permission_modes import play, set_mode
 
 ME = Caller(surface="cli")

@@ -12,7 +12,7 @@ from sojourn.settings.formats import parse_policy
 from sojourn.tool_schema import tool
 from sojourn.tools.guard import guard
 from sojourn.tools.registry import build_tools
-from tests.integration.tools.rig import tool_of
+from tests.integration.tools.tool_workspace import tool_of
 
 with_settings = lambda **given: pytest.mark.parametrize("settings", [given], indirect=True)  # noqa: E731
 

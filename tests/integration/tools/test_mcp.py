@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.ports.service import Caller
-from tests.integration.tools.rig import call, open_kit, room_in
+from tests.integration.tools.tool_workspace import call, open_kit, room_in
 
 SERVER = Path(__file__).with_name("mcp_server.py")
 

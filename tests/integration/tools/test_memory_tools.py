@@ -6,7 +6,7 @@ import pytest
 
 from sojourn.core.messages import assistant, user
 from sojourn.core.sessions import Principal
-from tests.integration.tools.rig import Room
+from tests.integration.tools.tool_workspace import Room
 
 SKILL = "---\nname: {0}\ndescription: How to {0}.\n---\nDo {0} step by step.\n"
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from sojourn.tools.search_worker import IgnoreRules, parse_gitignore
-from tests.integration.tools.rig import call, open_kit, room_in
+from tests.integration.tools.tool_workspace import call, open_kit, room_in
 
 
 @pytest.fixture

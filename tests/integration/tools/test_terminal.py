@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from sojourn.text.shell import parse_script
-from tests.integration.tools.rig import call, open_kit, room_in
+from tests.integration.tools.tool_workspace import call, open_kit, room_in
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
 
@@ -327,7 +327,7 @@ async def test_processes_end_when_we_are_killed(tmp_path):
     """kill -9 leaves us no time to tidy up; each process is watched from beside."""
     script = (
         "import asyncio, sys, pathlib\n"
-        "from tests.integration.tools.rig import call, open_kit, room_in\n"
+        "from tests.integration.tools.tool_workspace import call, open_kit, room_in\n"
         "async def main():\n"
         "    async with open_kit() as kit:\n"
         "        room = await room_in(kit, pathlib.Path(sys.argv[1]))\n"

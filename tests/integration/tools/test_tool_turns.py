@@ -12,7 +12,7 @@ from sojourn.core.sessions import Principal
 from sojourn.ports.service import Caller, TurnRequest
 from sojourn.ports.tool import Reply
 from sojourn.testing.scripted_runtime import CallTool, SayText, ScriptedRuntime
-from tests.integration.tools.rig import open_kit
+from tests.integration.tools.tool_workspace import open_kit
 
 ME = Caller(surface="cli", holder="test")
 

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from sojourn.core.provenance import Provenance
-from tests.integration.tools.rig import call, open_kit, room_in
+from tests.integration.tools.tool_workspace import call, open_kit, room_in
 
 FOUND = [{"title": "<b>Roses</b> &amp; thorns", "url": "https://example.com/roses", "text": "Prune in <i>March</i>."}]
 ENGINES = {

@@ -1,4 +1,4 @@
-"""The real kit has a service, and one broken plugin does not silence the others."""
+"""The application has a service, and one broken plugin does not silence the others."""
 
 import pytest
 
@@ -20,7 +20,7 @@ async def app(home):
     ours = [one for one in BUILT_INS if one.name in ("sqlite", "echo")]
     made = App(
         config.load({"home": str(home)}),
-        Registry(ours, lambda: [ThirdParty("broken", "tests.integration.service.test_wiring")]),
+        Registry(ours, lambda: [ThirdParty("broken", "tests.integration.service.test_app")]),
     )
     yield made
     await made.close()

@@ -1,4 +1,4 @@
-"""The kit of a server, and a workspace whose person answers as the test says."""
+"""The application of a server, and a workspace whose person answers as the test says."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
