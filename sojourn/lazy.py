@@ -1,7 +1,8 @@
 """Lazy: an object that is imported when it is used.
 
-Only the command table (`cli/command_table.py`) and the plugin registry (`plugins.py`) hold lazies. Each of them
-imports the same module under `TYPE_CHECKING`, so that mypy and import-linter see the dependency.
+The command table (`cli/command_table.py`) and the plugin registry (`plugins.py`) hold lazies, and packages that load a
+heavy module of their own on use (tests/unit/test_imports.py lists them). Each imports the same module under
+`TYPE_CHECKING`, so that mypy and import-linter see the dependency.
 """
 
 from __future__ import annotations

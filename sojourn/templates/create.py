@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.history import History
@@ -53,18 +53,6 @@ def _why_nothing(conversation: ToolConversation) -> str:
     if not verdicts:
         return "it has no tool calls."
     return f"none of its {len(verdicts)} tool calls worked (the first: {verdicts[0].because})."
-
-
-def choose_template(stored: Sequence[StoredTemplate], kind: TaskType | str) -> StoredTemplate | None:
-    """The template for a type of task: the less used, among equals the better proven, then the newer."""
-    meant = task_type(kind)
-    fitting = [one for one in stored if one.template.task_type is meant and one.template.examples]
-    return min(fitting, key=_rank, default=None)
-
-
-def _rank(stored: StoredTemplate) -> tuple[int, int, float, str]:
-    template = stored.template
-    return template.usage_count, -stored.about.proven, -template.created_at, template.name
 
 
 def resolve_session(history: History, words: str) -> str:

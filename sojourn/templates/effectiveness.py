@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from statistics import mean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sojourn.core.messages import Json, Message, text_of, tool_calls_of
-from sojourn.templates.extract import judge_call
+from sojourn.core.messages import Json, Message, text_of
+from sojourn.lazy import Lazy
 from sojourn.templates.model import TaskType
-from sojourn.templates.tool_calls import Exchange
 from sojourn.templates.tool_names import classify
 from sojourn.text.template_examples import is_example
 from sojourn.text.token_count import estimate_tokens
 
+if TYPE_CHECKING:
+    from sojourn.templates.extract import judge_messages
+
+    _judge_messages: Callable[[Sequence[Message]], list[tuple[str, bool]]] = judge_messages
+
+# The judge's patterns take a tenth of a second: only a turn with tool calls loads them.
+JUDGE_MESSAGES: Lazy[Callable[[Sequence[Message]], list[tuple[str, bool]]]] = Lazy(
+    "sojourn.templates.extract:judge_messages"
+)
 ENOUGH = 5  # sessions on each side before there is a verdict
 WORSE = 0.1  # by how much a share may fall before that counts
 
@@ -48,15 +56,15 @@ class SessionOutcome:
     def after(self, messages: Sequence[Message], status: str) -> SessionOutcome:
         """The outcome with one more turn."""
         real = [one for one in messages if not is_example(one)]
-        done = _pair_calls(real)
+        done = JUDGE_MESSAGES.load()(real) if any(one.tool_calls for one in real) else []
         return replace(
             self,
             turns=self.turns + 1,
             tokens=self.tokens + sum(estimate_tokens(text_of(one)) for one in real),
             calls=self.calls + len(done),
-            failed=self.failed + sum(not judge_call(one).success for one in done),
+            failed=self.failed + sum(not worked for _, worked in done),
             status=status,
-            tools=dict(Counter(self.tools) + Counter(one.tool for one in done)),
+            tools=dict(Counter(self.tools) + Counter(tool for tool, _ in done)),
             at=time.time(),
         )
 
@@ -70,17 +78,6 @@ class SessionOutcome:
         known = {one.name: found[one.name] for one in fields(cls) if one.name in found}
         lists = {name: tuple(known.get(name, ())) for name in ("templates", "dropped")}
         return cls(**{"session": "", **known, **lists})
-
-
-def _pair_calls(messages: Sequence[Message]) -> list[Exchange]:
-    found = {
-        call.id: Exchange(0, 0, call.id, call.name, call.arguments) for one in messages for call in tool_calls_of(one)
-    }
-    for one in messages:
-        if one.role == "tool" and one.tool_call_id in found:
-            found[one.tool_call_id].answer = text_of(one)
-            found[one.tool_call_id].effect = one.effect_disposition
-    return list(found.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

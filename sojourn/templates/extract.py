@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from sojourn.core.messages import Json
+from sojourn.core.messages import Json, Message, text_of, tool_calls_of
 from sojourn.ports.history import History, RawExchange
 from sojourn.templates import tool_names
 from sojourn.templates.judge.shell_command import only_reads, parse_steps
@@ -45,6 +45,18 @@ def judge_conversation(conversation: ToolConversation) -> list[Verdict]:
 def judge_call(call: Exchange) -> Verdict:
     """Judges a call by its result alone."""
     return judge(call.tool, call.parse_arguments, call.result, extra=call.extra, effect=call.effect)
+
+
+def judge_messages(messages: Sequence[Message]) -> list[tuple[str, bool]]:
+    """The tool of each call in these messages, and whether the call worked, by its result alone."""
+    found = {
+        call.id: Exchange(0, 0, call.id, call.name, call.arguments) for one in messages for call in tool_calls_of(one)
+    }
+    for one in messages:
+        if one.role == "tool" and one.tool_call_id in found:
+            found[one.tool_call_id].answer = text_of(one)
+            found[one.tool_call_id].effect = one.effect_disposition
+    return [(call.tool, judge_call(call).success) for call in found.values()]
 
 
 def select_examples(conversation: ToolConversation, most: int = MAX_EXAMPLES) -> list[ToolCallExample]:

@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 
-from sojourn.templates.create import choose_template
 from sojourn.templates.inject import estimate_template_tokens
 from sojourn.templates.library import StoredTemplate
-from sojourn.templates.model import SessionTemplate, TaskType
+from sojourn.templates.model import SessionTemplate, TaskType, task_type
 from sojourn.text.tokenizer import extract_terms
 
 MOST = 3  # templates at a time
@@ -73,6 +72,18 @@ def rank_templates(request: str, approved: Sequence[StoredTemplate]) -> list[Mat
                 Match(one, round(score, 3), estimate_template_tokens(one.template), _explain(one, shared, weight))
             )
     return sorted(found, key=_rank_key) or _choose_by_type(likely, approved)
+
+
+def choose_template(stored: Sequence[StoredTemplate], kind: TaskType | str) -> StoredTemplate | None:
+    """The template for a type of task: the less used, among equals the better proven, then the newer."""
+    meant = task_type(kind)
+    fitting = [one for one in stored if one.template.task_type is meant and one.template.examples]
+    return min(fitting, key=_rank_usage, default=None)
+
+
+def _rank_usage(stored: StoredTemplate) -> tuple[int, int, float, str]:
+    template = stored.template
+    return template.usage_count, -stored.about.proven, -template.created_at, template.name
 
 
 def _choose_by_type(likely: Mapping[TaskType, float], approved: Sequence[StoredTemplate]) -> list[Match]:

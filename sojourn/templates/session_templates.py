@@ -18,13 +18,14 @@ from sojourn.core.errors import BadInput, NotFound, SojournError
 from sojourn.ports.app import AppContext
 from sojourn.ports.history import History
 from sojourn.templates import tool_names
-from sojourn.templates.create import choose_template, make_template, resolve_session
+from sojourn.templates.create import make_template, resolve_session
 from sojourn.templates.extract import MAX_EXAMPLES, read_conversation, select_examples, task_type_of
 from sojourn.templates.factory import has_history, history_of, library_of
 from sojourn.templates.file_library import FOLDER, FolderLibrary
 from sojourn.templates.inject import inject
 from sojourn.templates.library import Library, LibraryContents, Unreadable, sort_newest_first
 from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
+from sojourn.templates.relevance import choose_template
 from sojourn.templates.tool_calls import ToolConversation, json_of
 
 T = TypeVar("T")

@@ -23,7 +23,7 @@ from sojourn.testing.fake_platform import FakePlatform
 from sojourn.testing.scripted_runtime import SayText
 from sojourn.text.html_entities import unescape_html
 from tests.integration.gateway.worlds import world
-from tests.integration.tools.rig import call, open_kit, room_in
+from tests.integration.tools.tool_workspace import call, open_kit, room_in
 
 HUGE_NUMBERS = ("&#" + "9" * 5000 + ";", "&#" + "0" * 5000 + "64;", "&#x" + "f" * 5000 + ";", "&#" * 5000)
 

@@ -12,13 +12,15 @@ from sojourn.lazy import Lazy, load_dotted
 ROOT = Path(__file__).parents[2] / "sojourn"
 DOTTED = re.compile(r"sojourn(\.\w+)+:\w+")
 TABLES = ("__main__.py", "launch.py", "cli/command_table.py", "plugins.py", "built_in_plugins.py")
-# Heavy modules that a package loads on use: SDKs, grammars, the HTML converter, pathspec, cron, QR codes, extras.
+# Heavy modules that a package loads on use: SDKs, grammars, the HTML converter, pathspec, cron,
+# QR codes, an HTTP client, the judge's patterns, extras.
 EXTRAS = {
     "sojourn.context.embedding_server",
     "sojourn.context.word_vectors",
     "sojourn.http.server",
     "sojourn.mcp_server.http_endpoint",
     "sojourn.mcp_server.server",
+    "sojourn.runtimes.models.local_servers",
     "sojourn.runtimes.native.model_client",
     "sojourn.runtimes.native.model_test",
     "sojourn.schedules.recurrence",
@@ -31,6 +33,7 @@ EXTRAS = {
     "sojourn.runtimes.native.provider_google",
     "sojourn.runtimes.native.provider_openai",
     "sojourn.runtimes.offline.engine",
+    "sojourn.templates.extract",
     "sojourn.text.shell",
     "sojourn.tools.danger.rules",
     "sojourn.tools.html_text",

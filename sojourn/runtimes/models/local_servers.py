@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 import httpx2
 
-from sojourn.core.settings import Settings
+from sojourn.runtimes.models.local_model import USUAL_PORTS
 from sojourn.runtimes.models.model_server import get_json, list_objects, select_chat_models
-from sojourn.runtimes.models.selection import PROVIDERS, ModelChoice, Provider
+from sojourn.runtimes.models.selection import PROVIDERS, Provider
 
-USUAL_PORTS: tuple[tuple[int, str], ...] = ((11434, "ollama"), (1234, "lmstudio"), (8080, "llamacpp"), (8000, "vllm"))
 _OWNERS = {"llamacpp": "llamacpp", "vllm": "vllm", "library": "ollama", "organization_owner": "lmstudio"}
 
 
@@ -23,18 +22,6 @@ class LocalServer:
     provider: Provider
     base_url: str
     models: tuple[str, ...]
-
-
-async def find_local_model(settings: Settings, ports: Sequence[tuple[int, str]] = USUAL_PORTS) -> ModelChoice | None:
-    """Returns a chat model of the first server that answers within a second; None if `model.detect` is off.
-
-    ports: the ports to ask, all at once, each with the provider that usually has it
-    """
-    if not settings["model.detect"]:
-        return None
-    for found in await find_local_servers(ports):
-        return ModelChoice(provider=found.provider, base_url=found.base_url, name=found.models[0])
-    return None
 
 
 async def find_local_servers(ports: Sequence[tuple[int, str]] = USUAL_PORTS) -> list[LocalServer]:

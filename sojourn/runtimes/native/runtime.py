@@ -15,7 +15,7 @@ from sojourn.core.settings import Settings
 from sojourn.lazy import Lazy
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, TurnInput
-from sojourn.runtimes.models.local_servers import USUAL_PORTS, find_local_model
+from sojourn.runtimes.models.local_model import USUAL_PORTS, find_local_model
 from sojourn.runtimes.models.model_server import ASSUMED_WINDOW_TOKENS, list_chat_models, probe_context_window
 from sojourn.runtimes.models.selection import ModelChoice, choice_for_request, choice_from_settings
 

@@ -16,7 +16,7 @@ from sojourn.core.settings import Settings
 from sojourn.lazy import Lazy
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, TurnInput
-from sojourn.runtimes.models.local_servers import USUAL_PORTS, find_local_model
+from sojourn.runtimes.models.local_model import USUAL_PORTS, find_local_model
 from sojourn.runtimes.offline.actions import OfflineActions
 from sojourn.runtimes.offline.intents import is_chinese, parse_intent, topic_words
 from sojourn.runtimes.offline.small_model import TokenUsage, find_model_file, write_answer

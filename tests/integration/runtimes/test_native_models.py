@@ -8,7 +8,7 @@ import pytest
 
 from sojourn.core.errors import BadConfig
 from sojourn.plugins import Registry
-from sojourn.runtimes.models.local_servers import find_local_model
+from sojourn.runtimes.models.local_model import find_local_model
 from sojourn.runtimes.models.model_server import OLLAMA_DEFAULT_TOKENS, probe_context_window
 from sojourn.runtimes.models.selection import PROVIDERS, ModelChoice, choice_for_request, choice_from_settings
 from sojourn.runtimes.native.runtime import NativeRuntimeAdapter

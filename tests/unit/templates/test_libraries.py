@@ -8,11 +8,11 @@ import pytest
 
 from sojourn.core.errors import BadInput
 from sojourn.stores.sqlite.store import SqliteStore
-from sojourn.templates.create import choose_template
 from sojourn.templates.file_library import FolderLibrary
 from sojourn.templates.library import About
 from sojourn.templates.model import TaskType
 from sojourn.templates.record_library import RecordLibrary
+from sojourn.templates.relevance import choose_template
 from sojourn.text.redaction import redact
 from tests.unit.templates.library_contract import LibraryContract, kept
 
