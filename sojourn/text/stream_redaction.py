@@ -28,6 +28,8 @@ from sojourn.text.secret_syntax import ALONE
 
 HINT_CHARS = 32  # the longest hint, which may have begun
 _EDGE_CHARS = VENDOR_CHARS + 8  # how far before its match a pattern may look
+# Once more is held back, the text is searched again only when it has grown by an eighth: work stays in proportion.
+_PATIENT_CHARS = 64
 _NAMELESS = tuple(one for one in OTHERS if not one.secret.pattern.has_name)
 _KEY_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/+="
 
@@ -39,6 +41,7 @@ class StreamRedactor:
         self._text = ""  # what is held back, and the text before it that patterns may need
         self._released = 0  # how much of `_text` is released
         self._is_cut = False  # there was text before `_text`
+        self._enough = 0  # how long `_text` has to be before it is searched again
         self._is_long = False  # what was released ends with a long secret that may go on
 
     def feed(self, piece: str) -> str:
@@ -47,12 +50,16 @@ class StreamRedactor:
             self._released += measure_rest(piece, 0)
             self._is_long = self._released == len(self._text) + len(piece)
         self._text += piece
-        return self._release(*self._find_open())
+        if len(self._text) < self._enough:
+            return ""
+        released, kept = self._release(*self._find_open()), len(self._text)
+        self._enough = kept + kept // 8 if kept - self._released > _PATIENT_CHARS else 0
+        return released
 
     def end(self) -> str:
         """Ends the text and returns the rest; the next piece begins another text."""
         rest = self._release(len(self._text), 0)
-        self._text, self._released, self._is_cut, self._is_long = "", 0, False, False
+        self._text, self._released, self._is_cut, self._is_long, self._enough = "", 0, False, False, 0
         return rest
 
     def _release(self, end: int, name: int) -> str:
