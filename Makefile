@@ -1,6 +1,6 @@
 # Everything a person or CI does here. `make` alone lists it; ARGS reaches pytest: make unit ARGS="-k search"
 .DEFAULT_GOAL := help
-.PHONY: help run test unit integration contracts e2e docs web browser screenshots soak matrix coverage bench check fmt shape venv lock clean
+.PHONY: help run wheel test unit integration contracts e2e docs web browser screenshots soak matrix coverage bench check fmt shape venv lock clean
 
 BIN := .venv/bin
 # Two workers fit the smallest machine we promise; whole files stay together, so their servers start once.
@@ -17,6 +17,11 @@ run: ## set up what is missing and start Sojourn
 	@scripts/web || echo "web: the pages could not be built; everything else works" >&2
 	@$(BIN)/sojourn welcome
 	@$(BIN)/sojourn dashboard
+
+wheel: web ## the package, into dist/: for uv tool install, pipx and uvx
+	@rm -rf dist
+	@$$(scripts/bootstrap --uv) build --quiet --wheel --build-constraint requirements-boot.lock --python $(BIN)/python
+	@ls dist/*.whl
 
 test: check web ## check, then every test but the soak
 	@scripts/need chromium chromium --version || echo "test: without Chromium the pages are left out" >&2

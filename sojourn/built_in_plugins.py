@@ -164,7 +164,12 @@ BUILT_INS = (
     BuiltIn(name="echo", plugin=Lazy("sojourn.runtimes.echo:plugin"), offers=("runtimes",)),
     BuiltIn(name="native", plugin=Lazy("sojourn.runtimes.native:plugin"), offers=("runtimes",)),
     BuiltIn(name="models", plugin=Lazy("sojourn.runtimes.models:plugin")),
-    BuiltIn(name="offline", plugin=Lazy("sojourn.runtimes.offline:plugin"), offers=("runtimes",)),
+    BuiltIn(
+        name="offline",
+        plugin=Lazy("sojourn.runtimes.offline:plugin"),
+        offers=("runtimes",),
+        commands={"model": "The small model that answers on this machine."},
+    ),
     BuiltIn(name="hermes-runtime", plugin=Lazy("sojourn.runtimes.hermes:plugin"), offers=("runtimes",)),
     BuiltIn(name="acp", plugin=Lazy("sojourn.runtimes.acp:plugin"), offers=("runtimes",)),
     BuiltIn(name="claude-code", plugin=Lazy("sojourn.importers.claude_code:plugin"), offers=("sources",)),

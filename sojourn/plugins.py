@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 ENTRY_POINT_GROUP = "sojourn.plugins"
+# Extras that belong to a part of a plugin, by the package whose absence shows that they are not installed.
+EXTRAS_BY_PACKAGE = {"anthropic": "anthropic", "google": "google", "mcp": "mcp", "mcp_types": "mcp"}
 
 # Parts of the application that only some commands need.
 LOCAL_SERVICE: Lazy[type[LocalService]] = Lazy("sojourn.service.local:LocalService")
@@ -76,6 +78,13 @@ def _module(dotted: str) -> str:
 
 def _package(dotted: str) -> str:
     return _module(dotted).partition(".")[0]
+
+
+def _missing_package(error: BaseException | None) -> str:
+    """The package that an import did not find; libraries with extras of their own raise an ImportError for it."""
+    if isinstance(error, ModuleNotFoundError):
+        return _package(error.name or "")
+    return _missing_package(error.__cause__) if isinstance(error, ImportError) else ""
 
 
 def command_name(part: Part) -> str:
@@ -114,20 +123,24 @@ class Registry:
         except SojournError:
             raise
         except Exception as error:  # a third-party module may raise anything while it is imported
-            if isinstance(error, ModuleNotFoundError) and _package(error.name or "") != _package(dotted):
+            missing = _missing_package(error)
+            if missing and missing != _package(dotted):
+                extra = self._extra_of(dotted) or EXTRAS_BY_PACKAGE.get(missing, "")
                 raise MissingPackage(
-                    f"{dotted} needs the package {error.name}, which is not installed.", hint=self._install_hint(dotted)
+                    f"{extra or dotted} needs the package {missing}, which is not installed.",
+                    hint=f"`sojourn plugins install {extra}`"
+                    if extra
+                    else "Install it with pip, or remove the plugin.",
                 ) from error
             raise SojournError(
                 f"{dotted} cannot be loaded: {type(error).__name__}: {error}.",
                 hint="Update or remove the package it belongs to.",
             ) from error
 
-    def _install_hint(self, dotted: str) -> str:
-        extra = next(
+    def _extra_of(self, dotted: str) -> str:
+        return next(
             (one.extra for one in self._built_ins.values() if dotted.startswith(_module(one.plugin.dotted))), ""
         )
-        return f'pip install "sojourn[{extra}]"' if extra else "Install it with pip, or remove the plugin."
 
     def plugin(self, name: str) -> Plugin:
         """The plugin of that name. NotFound, MissingPackage, or the error that its import raised."""

@@ -1,6 +1,6 @@
 """Embeddings: similarity of texts by word vectors, where they are installed, or by an embedding server.
 
-The vectors come with an optional package (`pip install 'sojourn[local-model]'`) and take tenths of a second to load,
+The vectors come with an optional package (`sojourn plugins install local-model`) and take tenths of a second to load,
 so they are loaded by dotted name on first use, in a thread.
 """
 

@@ -18,7 +18,6 @@ from sojourn.core.errors import NotFound
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.gateway.host import Gateway
-from sojourn.gateway.network_packages import install_packages
 from sojourn.gateway.network_setup import (
     add_network,
     check_network,
@@ -33,6 +32,7 @@ from sojourn.gateway.network_sign_in import SignIns
 from sojourn.gateway.pairing import Identities
 from sojourn.gateway.pairing_invitations import PairingInvitations, build_start_link
 from sojourn.gateway.status import delivery_to_json, find_line_states, handoff_to_json, read_status
+from sojourn.optional_packages import install_packages
 from sojourn.ports.app import AppContext, HasStore
 from sojourn.ports.service import Caller
 from sojourn.text.codec import encode_value

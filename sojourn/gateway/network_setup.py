@@ -20,9 +20,9 @@ from sojourn.core.errors import BadInput, NotFound, PlatformDown, SendRefused
 from sojourn.core.sessions import OWNER
 from sojourn.core.settings import Secret
 from sojourn.gateway.connections import build_adapter, is_configured, list_platforms
-from sojourn.gateway.network_packages import list_missing_packages
 from sojourn.gateway.payloads import ReplyTarget, SessionKeys
 from sojourn.gateway.status import find_line_states
+from sojourn.optional_packages import list_missing_packages
 from sojourn.ports.app import AppContext
 from sojourn.ports.platform import BotProfile, CanIdentify, PlatformAdapter
 from sojourn.ports.plugin import Plugin, Prompt

@@ -17,7 +17,6 @@ import click
 from sojourn.core.errors import BadInput, MissingPackage
 from sojourn.gateway.connections import build_adapter
 from sojourn.gateway.host import Gateway
-from sojourn.gateway.network_packages import build_install_command, install_packages, list_encryption_packages
 from sojourn.gateway.network_setup import (
     Network,
     NetworkField,
@@ -31,6 +30,7 @@ from sojourn.gateway.network_setup import (
 from sojourn.gateway.network_sign_in import open_steps, walk_steps
 from sojourn.gateway.pairing_invitations import PairingInvitation, PairingInvitations, build_start_link
 from sojourn.gateway.status import find_line_states, render_connection
+from sojourn.optional_packages import build_install_command, install_packages, list_encryption_packages
 from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
 from sojourn.ports.platform import BotProfile
@@ -114,7 +114,7 @@ def _offer_packages(cli: CliContext, network: Network) -> None:
     if not cli.is_interactive:
         raise MissingPackage(
             f"{network.name} needs packages that are not installed: {', '.join(packages)}.",
-            hint=f'Install them, for example: pip install "sojourn[{network.plugin}]"',
+            hint=f"Install them: `sojourn plugins install {network.plugin} --yes`",
         )
     click.echo(f"{network.name} needs packages that are not installed: {', '.join(packages)}.")
     click.echo(f"  {shlex.join(build_install_command(packages))}")
@@ -128,7 +128,7 @@ def _offer_encryption(cli: CliContext, network: Network) -> None:
     packages = list_encryption_packages(network.plugin)
     if not packages:
         return
-    extra = f'pip install "sojourn[{network.plugin}-e2e]"'
+    extra = f"sojourn plugins install {network.plugin}-e2e"
     needed = f"Encrypted chats of {network.name} need packages that are not installed: {', '.join(packages)}."
     click.echo(needed, err=True)
     if not cli.is_interactive:

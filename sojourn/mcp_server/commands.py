@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sojourn.core.errors import MissingPackage
 from sojourn.lazy import Lazy
 from sojourn.mcp_server.program_config import PROGRAMS, ConfigChange, plan_install, plan_uninstall
+from sojourn.optional_packages import list_missing_packages
 from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
 
@@ -44,6 +46,8 @@ def install(given: CliContext, program: str, yes: bool) -> None:
 
     Shows the change to its configuration first, and asks.
     """
+    if list_missing_packages("mcp"):
+        raise MissingPackage("This needs a package that is not installed.", hint="`sojourn plugins install mcp`")
     change = plan_install(PROGRAMS[program], given.settings)
     label = PROGRAMS[program].label
     _carry_out(given, change, f"Let {label} use Sojourn?", f"{label} can use Sojourn from its next start on.", yes)

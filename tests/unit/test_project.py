@@ -5,13 +5,16 @@ import re
 import socket
 import subprocess
 import tomllib
+from importlib.metadata import Distribution, distribution, requires
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import sojourn
+from sojourn.optional_packages import list_requirements
 
 ROOT = Path(__file__).parents[2]
 LOCKS = ("requirements-boot.lock", "requirements.lock", "requirements-dev.lock")
@@ -65,13 +68,61 @@ def test_locks_satisfy_the_project_file():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     wanted = {
-        "requirements.lock": project["dependencies"] + extras["speed"] + extras["postgres"],
+        "requirements.lock": [
+            *project["dependencies"],
+            *(need for name in ("scan", "anthropic", "google", "mcp", "postgres") for need in extras[name]),
+        ],
         "requirements-dev.lock": [need for need in extras["dev"] if not need.startswith("sojourn")],
     }
     for lock, needs in wanted.items():
         have = pins(lock)
         for need in map(Requirement, needs):
             assert need.specifier.contains(have[canonicalize_name(need.name)]), f"{lock} lags behind {need}: make lock"
+
+
+CORE_PACKAGES, CORE_BYTES = 65, 200_000_000
+
+
+def find_core() -> dict[str, Distribution]:
+    """What `pip install sojourn` without an extra brings, by name; from the metadata of what is installed here."""
+    found: dict[str, Distribution] = {}
+    waiting: list[tuple[str, frozenset[str]]] = [("sojourn", frozenset())]
+    seen = set(waiting)
+    while waiting:
+        name, extras = waiting.pop()
+        found[name] = distribution(name)
+        for need in map(Requirement, found[name].requires or []):
+            if need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in (extras or {""})):
+                one = (canonicalize_name(need.name), frozenset(need.extras))
+                if one not in seen:
+                    seen.add(one)
+                    waiting.append(one)
+    return found
+
+
+def test_the_core_stays_small():
+    core = find_core()
+    sizes = {name: sum(file.size or 0 for file in one.files or []) for name, one in core.items() if name != "sojourn"}
+    ours = sum(path.stat().st_size for path in (ROOT / "sojourn").rglob("*") if path.is_file())
+    assert {"openai", "fastapi", "pydantic-ai-slim"} <= set(core)
+    assert not {"anthropic", "google-genai", "mcp", "hyperscan", "wordllama", "opentelemetry-sdk"} & set(core)
+    assert len(core) <= CORE_PACKAGES
+    assert sum(sizes.values()) + ours <= CORE_BYTES
+
+
+def test_a_former_name_of_an_extra_still_counts():
+    declared = requires("sojourn") or []
+    assert list_requirements("speed", declared) == list_requirements("scan", declared) != []
+
+
+def test_the_container_is_for_one_machine_and_never_writes_into_a_history():
+    service = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]["sojourn"]
+    assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+    mounts = [one for one in service["volumes"] if not isinstance(one, str)]
+    assert mounts
+    assert all(one["read_only"] and one["bind"] == {"create_host_path": False} for one in mounts)
+    lines = (ROOT / "Dockerfile").read_text("utf-8").splitlines()
+    assert "USER $UID" in lines
 
 
 def changelog() -> str:

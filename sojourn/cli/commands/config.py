@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sojourn.cli.command_table import PRINT_SETTINGS
+from sojourn.cli.commands.plugins import install_after_question
 from sojourn.cli.context import CommandContext, emit, with_context
 from sojourn.cli.options import JsonGroup
 from sojourn.core.errors import BadInput
 from sojourn.core.settings import Settings
+from sojourn.optional_packages import list_missing_packages
 from sojourn.server_file import read_server_file
 from sojourn.settings.changes import check_names, to_plain_value
 from sojourn.settings.config_file import FILE_NAME, change_file, set_value
@@ -105,6 +107,21 @@ def change(context: CommandContext, key: str, value: str) -> None:
     if key in NEED_RESTART and read_server_file(settings.home):
         note += " The running server takes it over when it is started again: `sojourn stop`, then `sojourn serve`."
     context.say(f"{key} is {now['value']} in {file}.{note}", now)
+    if key == "model.provider":
+        _offer_packages(context, str(now["value"]))
+
+
+def _offer_packages(context: CommandContext, provider: str) -> None:
+    """Installs what a provider of models needs and is not there, if the person says yes."""
+    packages = list_missing_packages(provider.lower())
+    if not packages or context.json:
+        return
+    click.echo(f"{provider} needs packages that are not installed: {', '.join(packages)}.", err=True)
+    if not context.is_interactive:
+        click.echo(f"  Install them: sojourn plugins install {provider.lower()}", err=True)
+        return
+    install_after_question(context, packages, yes=False)
+    context.say("They are installed.")
 
 
 def _parse_value(setting: Setting, value: str) -> str | int | bool:

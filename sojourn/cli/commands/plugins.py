@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
@@ -13,6 +14,7 @@ from sojourn.core.errors import BadInput
 from sojourn.dashboard_plugins.manifest import NEEDS
 from sojourn.dashboard_plugins.state import InstalledPages, PageState
 from sojourn.lazy import dotted_name
+from sojourn.optional_packages import build_install_command, install_packages, list_extras, list_missing_packages
 from sojourn.ports.plugin import Plugin
 
 
@@ -69,6 +71,33 @@ def disable(context: CommandContext, name: str) -> None:
     """Turn a dashboard plugin off. What it kept stays."""
     was_on = InstalledPages(context.app).disable(name)
     context.say(f"{name} is off." if was_on else f"{name} was off already.", {"name": name, "state": "off"})
+
+
+@plugins.command("install")
+@click.argument("name")
+@yes_option
+@with_context
+def install(context: CommandContext, name: str, yes: bool) -> None:
+    """Install the packages that a part of Sojourn needs: a network, a provider of models, mcp, scan …
+
+    It shows the command first, and asks. A running server uses them at once.
+    """
+    known = list_extras()
+    if name.replace("_", "-") not in known:
+        raise BadInput(f"No part named {name!r} needs packages.", hint=f"There are: {', '.join(known)}.")
+    packages = list_missing_packages(name)
+    if packages:
+        install_after_question(context, packages, yes=yes)
+    words = f"{name} is installed." if packages else f"All that {name} needs is installed."
+    context.say(words, {"name": name, "installed": packages})
+
+
+def install_after_question(context: CommandContext, packages: list[str], *, yes: bool) -> None:
+    """Shows the command that installs the packages, asks, and runs it. MissingPackage says why it failed."""
+    if not context.json:
+        click.echo(f"  {shlex.join(build_install_command(packages))}")
+    context.confirm("Install with this command?", yes=yes)
+    context.run(lambda _: install_packages(packages))
 
 
 def encode_plugin(plugin: Plugin, page: PageState | None = None) -> dict[str, Any]:

@@ -59,7 +59,7 @@ _FILTER = {
 
 _FALLBACK_CHARS = 500
 _ENCRYPTION_ERRORS = (EncryptionError, GroupEncryptionError, LocalProtocolError, OlmTrustError)
-_OFF = "`encryption` is off" if ENCRYPTION_ENABLED else 'install the extra: pip install "sojourn[matrix-e2e]"'
+_OFF = "`encryption` is off" if ENCRYPTION_ENABLED else "install what it needs: `sojourn plugins install matrix-e2e`"
 
 logger = logging.getLogger(__name__)
 

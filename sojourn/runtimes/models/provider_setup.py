@@ -5,12 +5,13 @@ A saved key goes only to the address that was saved with it: who gives another a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sojourn.core.errors import BadConfig, BadInput
 from sojourn.core.settings import Secret, Settings
+from sojourn.optional_packages import list_missing_packages
 from sojourn.runtimes.models import PLUGIN
 from sojourn.runtimes.models.selection import (
     PROVIDERS,
@@ -40,6 +41,7 @@ class ProviderInfo:
     has_key: bool
     is_saved: bool
     is_default: bool
+    missing_packages: Sequence[str] = ()
 
 
 def list_providers(settings: Settings) -> list[ProviderInfo]:
@@ -70,6 +72,7 @@ def _describe(settings: Settings, name: str, default: ModelChoice | None, *, is_
         has_key=bool(key.reveal() or (default and is_default and default.key.reveal())),
         is_saved=is_saved,
         is_default=is_default,
+        missing_packages=list_missing_packages(name),
     )
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sojourn.core.errors import SojournError
 from sojourn.lazy import Lazy
+from sojourn.optional_packages import install_packages
 from sojourn.ports.app import AppContext
 from sojourn.runtimes.models import provider_setup as setup
 from sojourn.runtimes.models.local_servers import find_local_servers
@@ -46,6 +47,13 @@ class ProviderSchema(BaseModel):
     has_key: bool
     is_saved: bool
     is_default: bool
+    missing_packages: list[str] = Field(description="What its models need and is not installed.")
+
+
+class InstalledPackages(BaseModel):
+    """What was installed."""
+
+    installed: list[str]
 
 
 class DefaultModel(BaseModel):
@@ -154,6 +162,15 @@ def _add_provider_routes(api: APIRouter, app: AppContext) -> None:
         """They are kept in config.toml, which only its owner can read. Another address needs the key again."""
         await asyncio.to_thread(setup.save_provider, app.settings, name, body.key, body.base_url)
         return _describe(app)
+
+    @api.post("/providers/{name}/packages", summary="Install what a provider needs", responses=_UNREACHABLE)
+    async def install(name: Name) -> InstalledPackages:
+        """Installs its `missing_packages` into the environment of the server. Ask the person first."""
+        found = next((one for one in setup.list_providers(app.settings) if one.name == name), None)
+        packages = list(found.missing_packages) if found else []
+        if packages:
+            await install_packages(packages)
+        return InstalledPackages(installed=packages)
 
     @api.delete("/providers/{name}", summary="Forget the key and the address of a provider")
     async def remove(name: Name) -> ProviderPage:

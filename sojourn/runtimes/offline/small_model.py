@@ -50,12 +50,12 @@ class ModelFile:
         if digest != self.sha256:
             raise RuntimeFailed(
                 f"{self.path} is not the expected model: its SHA-256 begins with {digest[:12]}.",
-                hint="Remove it and fetch it again with scripts/model.",
+                hint="Remove it, and fetch it again: `sojourn model fetch`.",
             )
 
 
 def find_model_file(settings: Settings) -> ModelFile | None:
-    """Returns the file of the settings, or the one `scripts/model` or pip installed; None without file or engine."""
+    """Returns the file of the settings, or the one that was fetched or installed; None without file or engine."""
     if find_spec(ENGINE_PACKAGE) is None:
         return None
     if configured := str(settings["model.local_file"]).strip():

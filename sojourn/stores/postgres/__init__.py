@@ -22,7 +22,7 @@ def open_store(settings: Settings) -> PostgresStore:
         if not (error.name or str(error)).startswith(("psycopg", "no pq wrapper")):
             raise
         raise MissingPackage(
-            "PostgreSQL needs a package that is not installed.", hint='Install it: pip install "sojourn[postgres]".'
+            "PostgreSQL needs a package that is not installed.", hint="Install it: `sojourn plugins install postgres`."
         ) from error
     return store_class(settings["database_url"].reveal(), redactor=redact if settings["redact"] else no_redaction)
 

@@ -64,7 +64,7 @@ async def test_a_name_that_cannot_be_part_of_an_address_is_a_problem(kit):
 
 
 async def test_a_plugin_that_could_not_be_loaded_at_all_is_listed_too(kit):
-    kit.lost["postgres"] = MissingPackage("It needs psycopg.", hint="pip install 'sojourn[postgres]'")
+    kit.lost["postgres"] = MissingPackage("It needs psycopg.", hint="`sojourn plugins install postgres`")
     async with connect(kit) as client:
         (listed,) = (await client.get("/api/plugins")).json()
         assert (listed["name"], listed["problem"]) == ("postgres", "It needs psycopg.")

@@ -24,7 +24,7 @@ def test_without_its_library_one_line_names_the_extra(name, monkeypatch):
     [dotted] = registry.plugin(name).platforms.values()
     with pytest.raises(MissingPackage) as missing:
         registry.load(dotted)
-    assert missing.value.hint == f'pip install "sojourn[{name}]"'
+    assert missing.value.hint == f"`sojourn plugins install {name}`"
 
 
 def test_to_know_what_there_is_loads_no_library():

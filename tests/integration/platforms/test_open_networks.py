@@ -75,7 +75,7 @@ def test_without_its_library_one_line_names_the_extra(name, monkeypatch):
     [dotted] = registry.plugin(name).platforms.values()
     with pytest.raises(MissingPackage) as missing:
         registry.load(dotted)
-    assert f"sojourn[{name}]" in missing.value.hint
+    assert f"`sojourn plugins install {name}`" in missing.value.hint
 
 
 def test_to_know_what_there_is_loads_no_library():

@@ -122,7 +122,7 @@ def test_without_the_driver_the_extra_is_named(monkeypatch, home):
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(errors.MissingPackage) as told:
         postgres.open_store(config.load({}, {"SOJOURN_DATABASE_URL": "postgresql://h/d"}))
-    assert 'pip install "sojourn[postgres]"' in told.value.hint
+    assert "`sojourn plugins install postgres`" in told.value.hint
 
 
 def test_the_plugin_opens_the_database_of_the_settings(home):

@@ -18,6 +18,7 @@ export function ProviderDialog({ provider, close, store, choose }: Props) {
   const [key, setKey] = useState("");
   const [address, setAddress] = useState(provider.base_url);
   const [models, setModels] = useState<string[] | null>(null);
+  const [missing, setMissing] = useState(provider.missing_packages);
   const [isBusy, setIsBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const run = async (work: () => Promise<void>) => {
@@ -40,6 +41,11 @@ export function ProviderDialog({ provider, close, store, choose }: Props) {
       setModels(await modelsApi.listModels(provider.name));
       setKey("");
     });
+  const install = () =>
+    run(async () => {
+      await modelsApi.installPackages(provider.name);
+      setMissing([]);
+    });
   const remove = () =>
     run(async () => {
       store(await modelsApi.removeProvider(provider.name));
@@ -49,7 +55,16 @@ export function ProviderDialog({ provider, close, store, choose }: Props) {
   return (
     <Dialog label={provider.label} close={close} closeLabel={t("action.close")}>
       <h2>{provider.label}</h2>
-      {models ? (
+      {missing.length > 0 ? (
+        <>
+          <p>{t("models.packages", { names: missing.join(", ") })}</p>
+          <div className="row">
+            <button className="button primary" disabled={isBusy} onClick={() => void install()}>
+              {t(isBusy ? "models.installing" : "models.install")}
+            </button>
+          </div>
+        </>
+      ) : models ? (
         <ModelChoice provider={provider} models={models} choose={(model) => choose(provider.name, model)} />
       ) : (
         <form

@@ -9,6 +9,7 @@ export interface Provider {
   has_key: boolean;
   is_saved: boolean;
   is_default: boolean;
+  missing_packages: string[];
 }
 export interface ProviderPage {
   providers: Provider[];
@@ -40,6 +41,7 @@ export const modelsApi = {
     (await getJson<{ models: string[] }>(`${getProviderUrl(name)}/models`, signal)).models,
   saveProvider: (name: string, body: { key?: string; base_url?: string }) =>
     sendJson<ProviderPage>("PUT", getProviderUrl(name), body),
+  installPackages: (name: string) => sendJson<{ installed: string[] }>("POST", `${getProviderUrl(name)}/packages`),
   removeProvider: (name: string) => sendJson<ProviderPage>("DELETE", getProviderUrl(name)),
   testModel: (name: string, model: string) => sendJson<ModelTest>("POST", `${getProviderUrl(name)}/test`, { model }),
   setDefault: (provider: string, model: string) =>

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from sojourn import optional_packages
 from sojourn.core.errors import MissingPackage
-from sojourn.gateway import network_packages
-from sojourn.gateway.network_packages import (
+from sojourn.optional_packages import (
     build_install_command,
     install_packages,
     list_encryption_packages,
@@ -51,23 +51,23 @@ def test_an_extra_of_a_package_counts_when_what_it_needs_is_there(monkeypatch, i
 
     def find(name):
         if name not in installed:
-            raise network_packages.PackageNotFoundError(name)
+            raise optional_packages.PackageNotFoundError(name)
         return SimpleNamespace(requires=installed[name])
 
-    monkeypatch.setattr(network_packages, "requires", lambda _: DECLARED)
-    monkeypatch.setattr(network_packages, "distribution", find)
+    monkeypatch.setattr(optional_packages, "requires", lambda _: DECLARED)
+    monkeypatch.setattr(optional_packages, "distribution", find)
     assert list_encryption_packages("matrix") == missing
     assert list_encryption_packages("irc") == []
 
 
 def test_uv_is_preferred_and_installs_where_we_run(monkeypatch):
-    monkeypatch.setattr(network_packages.shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(optional_packages.shutil, "which", lambda name: f"/bin/{name}")
     assert build_install_command(["nio>=1"]) == ["/bin/uv", "pip", "install", "--python", sys.executable, "nio>=1"]
 
 
 def test_without_an_installer_it_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(network_packages.shutil, "which", lambda _: None)
-    monkeypatch.setattr(network_packages, "find_spec", lambda _: None)
+    monkeypatch.setattr(optional_packages.shutil, "which", lambda _: None)
+    monkeypatch.setattr(optional_packages, "find_spec", lambda _: None)
     with pytest.raises(MissingPackage) as refused:
         build_install_command(["nio>=1"])
     assert '"nio>=1"' in refused.value.hint
@@ -77,6 +77,6 @@ async def test_an_installer_that_fails_is_quoted(monkeypatch, tmp_path):
     program = tmp_path / "uv"
     program.write_text("#!/bin/sh\necho no such package >&2\nexit 3\n")
     program.chmod(0o755)
-    monkeypatch.setattr(network_packages.shutil, "which", lambda _: str(program))
+    monkeypatch.setattr(optional_packages.shutil, "which", lambda _: str(program))
     with pytest.raises(MissingPackage, match="no such package"):
         await install_packages(["nio>=1"])

@@ -1,6 +1,7 @@
-"""Packages of a network that are not installed: which they are, and their installation into this environment.
+"""Optional packages: which of those that a part needs are missing, and their installation into this environment.
 
-Only what our own package's metadata names for the network is installed, and only after a person has said yes.
+A part is named by an extra of our own package: a network, a provider of models, `mcp`. Only what our metadata names
+for it is installed, and only after a person has said yes.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import importlib
 import re
 import shutil
 import sys
-from importlib.metadata import PackageNotFoundError, distribution, requires
+from importlib.metadata import PackageNotFoundError, distribution, metadata, requires
 from importlib.util import find_spec
 
 from sojourn.core.errors import MissingPackage
@@ -20,10 +21,18 @@ _INSTALL_SECONDS = 600.0
 _SHOWN_LINES = 6  # of the installer's output, when it fails
 
 
-def list_missing_packages(plugin: str) -> list[str]:
-    """What `pip install "sojourn[<plugin>]"` would add, as requirements; empty for a plugin that needs nothing."""
+def list_extras() -> list[str]:
+    """The extras of our package that a person may want; `dev` is for us."""
     try:
-        wanted = list_requirements(plugin, requires(_OURS) or [])
+        return sorted(set(metadata(_OURS).get_all("Provides-Extra") or []) - {"dev"})
+    except PackageNotFoundError:  # run from a folder, without being installed
+        return []
+
+
+def list_missing_packages(part: str) -> list[str]:
+    """What the extra named `part` would add, as requirements; empty for a part that needs nothing more."""
+    try:
+        wanted = list_requirements(part, requires(_OURS) or [])
     except PackageNotFoundError:  # run from a folder, without being installed
         return []
     return [one for one in wanted if not _is_installed(one)]
