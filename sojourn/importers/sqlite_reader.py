@@ -65,7 +65,7 @@ class ForeignDb:
                 self._until = time.monotonic() + MAX_QUERY_SECONDS
                 try:
                     answer = ask(self._connection())
-                except sqlite3.DatabaseError as error:
+                except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
                     if self._is_late():
                         raise SourceUnreadable(
                             f"{self.path} takes longer than {MAX_QUERY_SECONDS:g} seconds to read.",
@@ -104,7 +104,7 @@ class ForeignDb:
     def _open(self) -> sqlite3.Connection:
         if self._copied_to is not None:  # made by the process that pickled this object
             return self._connect(self._copied_to, "mode=ro")
-        real = self.path.resolve()
+        real = Path(os.path.realpath(self.path))  # does not fail on a link to itself
         if not real.is_file():  # no pipe, no device
             raise SourceUnreadable(f"There is no database at {self.path}.", hint="Give the program's data folder.")
         log = real.with_name(real.name + "-wal")
@@ -143,6 +143,9 @@ class ForeignDb:
             db.set_authorizer(_authorize)
             db.set_progress_handler(self._is_late, _PROGRESS_STEPS)
             db.execute("SELECT 1 FROM sqlite_master").fetchone()
+        except UnicodeDecodeError as error:  # its message repeats a name from the damaged file
+            db.close()
+            raise sqlite3.DatabaseError("its schema is not text") from error
         except sqlite3.Error:
             db.close()
             raise
@@ -162,7 +165,7 @@ def _authorize(action: int, what: str | None, column: str | None, database: str 
     return sqlite3.SQLITE_DENY if through is not None else sqlite3.SQLITE_OK
 
 
-def to_unreadable(error: sqlite3.Error, path: Path) -> SourceUnreadable:
+def to_unreadable(error: Exception, path: Path) -> SourceUnreadable:
     """Translates an error of SQLite."""
     if "prohibited" in str(error) or "not authorized" in str(error):
         return SourceUnreadable(

@@ -16,18 +16,27 @@ Needs pytest and pytest-asyncio in its automatic mode.
 from __future__ import annotations
 
 import hashlib
+import random
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
+from sojourn.core.errors import SourceUnreadable
 from sojourn.core.messages import Message, tool_calls_of
 from sojourn.core.sessions import SessionId
 from sojourn.ports.app import ImportReport
 from sojourn.ports.importer import FoundHistory, HistoryReader, Importer, SessionEntry, Transcript
 from sojourn.ports.store import Listing, Store
+from sojourn.testing.importer_damage import DAMAGES, damage
 from sojourn.testing.store_steps import dump
+
+_MAX_DAMAGED_FILES = 3
+_MAX_DAMAGED_SECONDS = 20.0
 
 ImportHistory = Callable[..., Awaitable[ImportReport]]
 
@@ -89,6 +98,28 @@ def read_all(history: ImporterHistory) -> list[Transcript]:
     """Reads every session without a problem."""
     with history.importer.open(history.found().home) as reader:
         return [reader.read(one.native_id) for one in list(reader.sessions()) if not one.problem]
+
+
+def _read_damaged(importer: Importer, found: FoundHistory) -> Iterator[str]:
+    """Everything that is said about a history that may be damaged anywhere."""
+    if found.problem:
+        yield found.problem
+        return
+    try:
+        with importer.open(found.home) as reader:
+            for one in list(reader.sessions()):
+                if one.problem:
+                    yield one.problem
+                    continue
+                try:
+                    read = reader.read(one.native_id)
+                except SourceUnreadable as error:
+                    yield str(error)
+                    continue
+                yield from read.warnings
+                assert all(message.role and message.native_id for message in read.messages)
+    except SourceUnreadable as error:
+        yield str(error)
 
 
 def hash_files(folder: Path) -> dict[str, str]:
@@ -221,6 +252,21 @@ class ImporterContract:
         told = [why for report in reports for why in (report.problem, *map(" ".join, report.skipped))]
         assert any(name in why for why in told)
         assert sum(report.imported for report in reports) >= history.sessions - 1
+
+    @pytest.mark.parametrize("kind", DAMAGES)
+    def test_damage_is_told_in_one_line_each_and_holds_nobody_up(self, history: ImporterHistory, kind: str) -> None:
+        """Each file is damaged in turn; every session is read all the same, or skipped with its reason."""
+        paths = [path for path in sorted(history.user_home.rglob("*")) if path.is_file() and not path.is_symlink()]
+        chance = random.Random(f"{history.importer.name} {kind}")
+        for seed, path in enumerate(chance.sample(paths, min(len(paths), _MAX_DAMAGED_FILES))):
+            content, begun = path.read_bytes(), time.monotonic()
+            damage(path, kind, seed)
+            told = [why for one in history.find() for why in _read_damaged(history.importer, one)]
+            assert time.monotonic() - begun < _MAX_DAMAGED_SECONDS, f"{path} with {kind}"
+            assert [why for why in told if not why.strip() or "\n" in why] == []
+            path.rmdir() if path.is_dir() else path.unlink()
+            path.write_bytes(content)
+        assert history.found().sessions == history.sessions  # as before
 
     async def test_what_was_forgotten_does_not_come_back(
         self, history: ImporterHistory, store: Store, import_history: ImportHistory

@@ -43,7 +43,7 @@ class FileTree:
         """A fingerprint of session and messages. opencode rewrites a message when its parts are complete."""
         stat, count, newest = path.stat(), 0, 0
         folder = self._storage / "message" / path.stem
-        for entry in os.scandir(folder) if folder.is_dir() else ():
+        for entry in list(os.scandir(folder)) if folder.is_dir() else ():
             count, newest = count + 1, max(newest, entry.stat().st_mtime_ns)
         return f"{stat.st_size}:{stat.st_mtime_ns}:{count}:{newest}"
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
+import sys
 from pathlib import Path
 from typing import Any
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+_ZSTD = b"\x28\xb5\x2f\xfd"
 ODD: list[Any] = [
     None,
     True,
@@ -37,12 +44,13 @@ def bend_files(folder: Path, chance: random.Random) -> None:
     """Bends every JSON document and every JSON line below a folder."""
     for path in sorted(folder.rglob("*.json*")):
         documents = [json.dumps(bent(json.loads(text), chance)) for text in _list_documents(path)]
-        path.write_text("".join(text + "\n" for text in documents))
+        content = "".join(text + "\n" for text in documents).encode()
+        path.write_bytes(zstd.compress(content) if path.suffix == ".zstd" else content)
 
 
 def bend_databases(folder: Path, chance: random.Random) -> None:
     """Bends every JSON text in every table of every database below a folder."""
-    for path in sorted((*folder.rglob("*.db"), *folder.rglob("*.vscdb"))):
+    for path in sorted((*folder.rglob("*.db"), *folder.rglob("*.vscdb"), *folder.rglob("*.sqlite"))):
         with sqlite3.connect(path) as db:
             tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
             for table in tables:
@@ -52,12 +60,17 @@ def bend_databases(folder: Path, chance: random.Random) -> None:
 
 
 def _bend_column(db: sqlite3.Connection, table: str, column: str, chance: random.Random) -> None:
-    for own, text in db.execute(f"SELECT rowid, {column} FROM {table}").fetchall():
+    for own, value in db.execute(f'SELECT rowid, "{column}" FROM {table}').fetchall():
+        is_packed = isinstance(value, bytes) and value.startswith(_ZSTD)
+        text = zstd.decompress(value).decode() if is_packed else value
         if isinstance(text, str) and text[:1] in ("{", "["):
             odd = json.dumps(bent(json.loads(text), chance))
-            db.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (odd, own))
+            new = zstd.compress(odd.encode()) if is_packed else odd
+            db.execute(f'UPDATE {table} SET "{column}" = ? WHERE rowid = ?', (new, own))
 
 
 def _list_documents(path: Path) -> list[str]:
-    text = path.read_text("utf-8")
-    return [line for line in text.splitlines() if line.strip()] if path.suffix == ".jsonl" else [text]
+    packed = path.suffix == ".zstd"
+    with zstd.open(path, "rt") if packed else path.open() as file:
+        text = file.read()
+    return [line for line in text.splitlines() if line.strip()] if ".jsonl" in path.name else [text]
