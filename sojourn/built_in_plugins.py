@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from sojourn.dashboard import plugin as dashboard
     from sojourn.gateway.plugin import plugin as gateway
     from sojourn.http import plugin as http_
+    from sojourn.importers.aider import plugin as aider
+    from sojourn.importers.antigravity import plugin as antigravity
     from sojourn.importers.chatgpt import plugin as chatgpt
     from sojourn.importers.claude_ai import plugin as claude_ai
     from sojourn.importers.claude_code import plugin as claude_code
@@ -27,13 +29,24 @@ if TYPE_CHECKING:
     from sojourn.importers.copilot import plugin as copilot
     from sojourn.importers.crush import plugin as crush
     from sojourn.importers.cursor import plugin as cursor
+    from sojourn.importers.deepseek_harness import plugin as deepseek_harness
     from sojourn.importers.gemini import plugin as gemini
     from sojourn.importers.goose import plugin as goose
+    from sojourn.importers.grok import plugin as grok
     from sojourn.importers.hermes import plugin as hermes
+    from sojourn.importers.kimi import plugin as kimi
+    from sojourn.importers.librechat import plugin as librechat
+    from sojourn.importers.llm_logs import plugin as llm_logs
+    from sojourn.importers.mistral_vibe import plugin as mistral_vibe
+    from sojourn.importers.open_webui import plugin as open_webui
+    from sojourn.importers.openclaw import plugin as openclaw
     from sojourn.importers.opencode import plugin as opencode
+    from sojourn.importers.opencode.export import plugin as opencode_export
+    from sojourn.importers.openhands import plugin as openhands
     from sojourn.importers.pi import plugin as pi
     from sojourn.importers.qwen import plugin as qwen
     from sojourn.importers.sojourn_export import plugin as sojourn_export
+    from sojourn.importers.zed import plugin as zed
     from sojourn.mcp_server.plugin import plugin as mcp_server
     from sojourn.platforms.api_server import plugin as api_server
     from sojourn.platforms.bluebubbles import plugin as bluebubbles
@@ -100,6 +113,19 @@ if TYPE_CHECKING:
         cursor,
         goose,
         pi,
+        aider,
+        antigravity,
+        deepseek_harness,
+        grok,
+        kimi,
+        librechat,
+        llm_logs,
+        mistral_vibe,
+        open_webui,
+        openclaw,
+        opencode_export,
+        openhands,
+        zed,
         tools,
         mcp,
         mcp_server,
@@ -187,6 +213,19 @@ BUILT_INS = (
     BuiltIn(name="cline", plugin=Lazy("sojourn.importers.cline:plugin"), offers=("sources",)),
     BuiltIn(name="continue", plugin=Lazy("sojourn.importers.continue_dev:plugin"), offers=("sources",)),
     BuiltIn(name="crush", plugin=Lazy("sojourn.importers.crush:plugin"), offers=("sources",)),
+    BuiltIn(name="openclaw", plugin=Lazy("sojourn.importers.openclaw:plugin"), offers=("sources",)),
+    BuiltIn(name="open-webui", plugin=Lazy("sojourn.importers.open_webui:plugin"), offers=("sources",)),
+    BuiltIn(name="kimi", plugin=Lazy("sojourn.importers.kimi:plugin"), offers=("sources",)),
+    BuiltIn(name="zed", plugin=Lazy("sojourn.importers.zed:plugin"), offers=("sources",)),
+    BuiltIn(name="openhands", plugin=Lazy("sojourn.importers.openhands:plugin"), offers=("sources",)),
+    BuiltIn(name="aider", plugin=Lazy("sojourn.importers.aider:plugin"), offers=("sources",)),
+    BuiltIn(name="llm", plugin=Lazy("sojourn.importers.llm_logs:plugin"), offers=("sources",)),
+    BuiltIn(name="librechat", plugin=Lazy("sojourn.importers.librechat:plugin"), offers=("sources",)),
+    BuiltIn(name="opencode-export", plugin=Lazy("sojourn.importers.opencode.export:plugin"), offers=("sources",)),
+    BuiltIn(name="mistral-vibe", plugin=Lazy("sojourn.importers.mistral_vibe:plugin"), offers=("sources",)),
+    BuiltIn(name="grok", plugin=Lazy("sojourn.importers.grok:plugin"), offers=("sources",)),
+    BuiltIn(name="deepseek-harness", plugin=Lazy("sojourn.importers.deepseek_harness:plugin"), offers=("sources",)),
+    BuiltIn(name="antigravity", plugin=Lazy("sojourn.importers.antigravity:plugin"), offers=("sources",)),
     BuiltIn(name="tools", plugin=Lazy("sojourn.tools.plugin:plugin"), offers=("tools", "context")),
     BuiltIn(name="mcp", plugin=Lazy("sojourn.tools.mcp.plugin:plugin"), offers=("tools",)),
     BuiltIn(

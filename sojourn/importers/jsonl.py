@@ -25,7 +25,11 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-_UNPACKERS: dict[str, Callable[[BinaryIO], AbstractContextManager[Any]]] = {".gz": gzip.open, ".zst": zstd.open}
+_UNPACKERS: dict[str, Callable[[BinaryIO], AbstractContextManager[Any]]] = {
+    ".gz": gzip.open,
+    ".zst": zstd.open,
+    ".zstd": zstd.open,
+}
 _READ_ERRORS: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, zstd.ZstdError)
 
 

@@ -30,15 +30,15 @@ _QUIET = (
 )
 
 
-def add_entries(builder: TranscriptBuilder, entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """Adds all entries of a session; returns its fields."""
+def add_entries(builder: TranscriptBuilder, entries: list[dict[str, Any]], leaf: str | None = None) -> dict[str, Any]:
+    """Adds all entries of a session; returns its fields. Without a `leaf`, the last entry is the leaf."""
     facts: dict[str, Any] = {}
     named = {str(one.get("id") or f"line-{number}"): one for number, one in enumerate(entries, 1)}
     ids = list(named)
     parents = {own: as_text(one.get("parentId")) for own, one in named.items()}
     if not any(parents.values()):
         parents = dict(zip(ids, [None, *ids], strict=False))
-    for own, is_active in order_tree(parents, None):
+    for own, is_active in order_tree(parents, leaf):
         start = len(builder.messages)
         _add_entry(builder, own, named[own], facts)
         if not is_active:
