@@ -51,7 +51,6 @@ class OpenWebUiImporter(DatabaseImporter):
     file_name, columns = "webui.db", MappingProxyType({"chat": "chat"})
 
     def list_places(self, user_home: Path, environment: Mapping[str, str]) -> list[Path]:
-        own = environment.get("DATA_DIR")
         venvs = [user_home / one for one in _VENVS]
         inside = [
             found
@@ -59,7 +58,7 @@ class OpenWebUiImporter(DatabaseImporter):
             for package in _PACKAGES
             for found in sorted(venv.glob(f"lib/python3*/site-packages/{package}"))
         ]
-        folders = [*([Path(own)] if own else []), user_home / ".open-webui", user_home / "open-webui", *inside]
+        folders = [user_home / ".open-webui", user_home / "open-webui", *inside]
         return [folder / self.file_name for folder in folders]
 
     def list_rows(self, db: Connection, path: Path) -> Iterator[StoredSession]:

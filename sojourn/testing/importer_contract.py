@@ -32,7 +32,7 @@ from sojourn.core.sessions import SessionId
 from sojourn.ports.app import ImportReport
 from sojourn.ports.importer import FoundHistory, HistoryReader, Importer, SessionEntry, Transcript
 from sojourn.ports.store import Listing, Store
-from sojourn.testing.importer_damage import DAMAGES, damage
+from sojourn.testing.importer_damage import DAMAGES, SPECIAL_FILES, damage
 from sojourn.testing.store_steps import dump
 
 _MAX_DAMAGED_FILES = 3
@@ -256,17 +256,7 @@ class ImporterContract:
     @pytest.mark.parametrize("kind", DAMAGES)
     def test_damage_is_told_in_one_line_each_and_holds_nobody_up(self, history: ImporterHistory, kind: str) -> None:
         """Each file is damaged in turn; every session is read all the same, or skipped with its reason."""
-        paths = [path for path in sorted(history.user_home.rglob("*")) if path.is_file() and not path.is_symlink()]
-        chance = random.Random(f"{history.importer.name} {kind}")
-        for seed, path in enumerate(chance.sample(paths, min(len(paths), _MAX_DAMAGED_FILES))):
-            content, begun = path.read_bytes(), time.monotonic()
-            damage(path, kind, seed)
-            told = [why for one in history.find() for why in _read_damaged(history.importer, one)]
-            assert time.monotonic() - begun < _MAX_DAMAGED_SECONDS, f"{path} with {kind}"
-            assert [why for why in told if not why.strip() or "\n" in why] == []
-            path.rmdir() if path.is_dir() else path.unlink()
-            path.write_bytes(content)
-        assert history.found().sessions == history.sessions  # as before
+        _damage_each_file(history, kind)
 
     async def test_what_was_forgotten_does_not_come_back(
         self, history: ImporterHistory, store: Store, import_history: ImportHistory
@@ -279,6 +269,31 @@ class ImporterContract:
         assert report.imported == 0
         assert native in [skipped for skipped, _ in report.skipped]
         assert native not in await load_messages(store)
+
+
+def _damage_each_file(history: ImporterHistory, kind: str) -> None:
+    paths = [path for path in sorted(history.user_home.rglob("*")) if path.is_file() and not path.is_symlink()]
+    chance = random.Random(f"{history.importer.name} {kind}")
+    for seed, path in enumerate(chance.sample(paths, min(len(paths), _MAX_DAMAGED_FILES))):
+        content, begun = path.read_bytes(), time.monotonic()
+        damage(path, kind, seed)
+        told = [why for one in history.find() for why in _read_damaged(history.importer, one)]
+        assert time.monotonic() - begun < _MAX_DAMAGED_SECONDS, f"{path} with {kind}"
+        assert [why for why in told if not why.strip() or "\n" in why] == []
+        path.rmdir() if path.is_dir() else path.unlink()
+        path.write_bytes(content)
+    assert history.found().sessions == history.sessions  # as before
+
+
+class SpecialFilesContract:
+    """For importers that open regular files alone; others are ended by the time limit of the process they run in."""
+
+    @pytest.mark.parametrize("kind", SPECIAL_FILES)
+    def test_what_is_no_file_is_told_in_one_line_each_and_holds_nobody_up(
+        self, history: ImporterHistory, kind: str
+    ) -> None:
+        """Pipes, devices, folders and links stand where files stood."""
+        _damage_each_file(history, kind)
 
 
 class KilledImportContract:

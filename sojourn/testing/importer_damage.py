@@ -14,7 +14,7 @@ _GARBAGE = b"\x00\xff\xfe neither text nor a record \xed\xa0\x80\n"
 
 def damage(path: Path, kind: str, seed: int) -> None:
     """Damages one file in the way of `kind`, the same way each time."""
-    DAMAGES[kind](path, random.Random(seed))
+    {**DAMAGES, **SPECIAL_FILES}[kind](path, random.Random(seed))
 
 
 def _truncate(path: Path, chance: random.Random) -> None:
@@ -100,6 +100,10 @@ DAMAGES: Mapping[str, Callable[[Path, random.Random], None]] = MappingProxyType(
         "garbage between": _insert_garbage,
         "hostile records": _insert_hostile,
         "nothing but nesting": _replace_by_nesting,
+    }
+)
+SPECIAL_FILES: Mapping[str, Callable[[Path, random.Random], None]] = MappingProxyType(
+    {
         "a pipe": _replace_by_pipe,
         "an endless file": _replace_by_endless_file,
         "a folder": _replace_by_folder,

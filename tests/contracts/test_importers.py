@@ -13,7 +13,13 @@ from sojourn.core.messages import text_of, tool_calls_of
 from sojourn.importers.import_history import import_history as run_import
 from sojourn.ports.importer import Transcript
 from sojourn.stores.sqlite.store import SqliteStore
-from sojourn.testing.importer_contract import ImporterContract, ImporterHistory, KilledImportContract, read_all
+from sojourn.testing.importer_contract import (
+    ImporterContract,
+    ImporterHistory,
+    KilledImportContract,
+    SpecialFilesContract,
+    read_all,
+)
 from tests.contracts.histories import expected, history, versions
 
 PROGRAMS = ("hermes", "claude-code", "codex", "opencode")
@@ -67,7 +73,7 @@ class _OnSqlite:
 
 
 @pytest.mark.parametrize(("program", "version"), HOMES)
-class TestEveryHome(ImporterContract, _OnSqlite):
+class TestEveryHome(ImporterContract, SpecialFilesContract, _OnSqlite):
     pass
 
 

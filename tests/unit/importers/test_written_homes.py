@@ -18,7 +18,7 @@ from sojourn.importers.opencode.importer import OpencodeImporter
 from sojourn.importers.sojourn_export import SojournImporter
 from sojourn.ports.importer import Importer, Transcript
 from sojourn.stores.sqlite.store import SqliteStore
-from sojourn.testing.importer_contract import ImporterContract, ImporterHistory, read_all
+from sojourn.testing.importer_contract import ImporterContract, ImporterHistory, SpecialFilesContract, read_all
 from tests.contracts.histories import history as real_history
 from tests.contracts.histories import versions
 from tests.servers.store import temporary_store
@@ -33,7 +33,7 @@ WRITTEN = {**FILES, **EXPORTED, **EDITED, **AGENTS, **CHATS}
 
 
 @pytest.mark.parametrize("program", WRITTEN)
-class TestWrittenHome(ImporterContract):
+class TestWrittenHome(ImporterContract, SpecialFilesContract):
     @pytest.fixture
     def history(self, program: str, tmp_path: Path) -> ImporterHistory:
         return WRITTEN[program](tmp_path / "alex")
