@@ -35,6 +35,8 @@ ANCHORED = frozenset(
         "sojourn.context.steps._FOR_EACH",
         "sojourn.context.steps._OF_EACH",
         "sojourn.context.steps._POLITE",
+        "sojourn.mcp_server.json_text._BLANK",
+        "sojourn.mcp_server.json_text._STRING",
         "sojourn.text.secret_shape._STAND_IN",
         "sojourn.tool_schema._PARAMETER_LINE",
         "sojourn.tools.danger.rules.REBUILDABLE",
