@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
+
+
+async def cancel_task(task: asyncio.Task[Any] | None) -> None:
+    """Cancels a task and waits until it has ended; raises the error it ended with, if it had one."""
+    if task is not None:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+@asynccontextmanager
+async def run_beside(work: Coroutine[Any, Any, Any]) -> AsyncIterator[None]:
+    """Runs `work` beside the block, and cancels it at the end of the block."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        await cancel_task(task)
 
 
 async def cancel_tasks(tasks: Iterable[asyncio.Task[Any]]) -> None:

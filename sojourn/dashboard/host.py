@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from sojourn.asyncio_tasks import cancel_task
 from sojourn.core.errors import NotFound, SojournError
 from sojourn.dashboard.backends import Backend, fingerprint
 from sojourn.dashboard_plugins.folders import PluginFolder, find_folder
@@ -86,10 +86,7 @@ class PluginHost:
             self._keys.pop(name, None)
 
     async def close(self) -> None:
-        if self._looking is not None:
-            self._looking.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._looking
+        await cancel_task(self._looking)
         backends, self._backends = list(self._backends.values()), {}
         await asyncio.gather(*(one.end() for one in backends))
 

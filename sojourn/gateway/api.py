@@ -14,6 +14,7 @@ from fastapi import APIRouter, FastAPI, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 
+from sojourn.asyncio_tasks import run_beside
 from sojourn.core.errors import NotFound
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import OWNER, Principal, SessionId
@@ -272,12 +273,7 @@ def _gateway_lifespan(app: AppContext) -> Callable[[FastAPI], AbstractAsyncConte
         if not app.settings["gateway.embedded"]:
             yield
             return
-        task = asyncio.create_task(Gateway(app).run())
-        try:
+        async with run_beside(Gateway(app).run()):
             yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
 
     return lifespan

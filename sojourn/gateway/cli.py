@@ -6,11 +6,12 @@ import asyncio
 import json
 import signal
 import sys
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any
 
 import click
 
+from sojourn.asyncio_tasks import cancel_task
 from sojourn.core.handoff import Handoff
 from sojourn.core.sessions import Session
 from sojourn.gateway.host import Gateway
@@ -59,10 +60,9 @@ async def _run(app: AppContext) -> None:
             click.echo(f"! {name} is not served: {error} {error.hint}", err=True)
         sys.stdout.flush()
         await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
-    for task in (ready, stopped, work):
-        task.cancel()
-    with suppress(asyncio.CancelledError):
-        await work
+    ready.cancel()
+    stopped.cancel()
+    await cancel_task(work)
 
 
 for _command in SETUP_COMMANDS:

@@ -8,12 +8,13 @@ import shlex
 import sys
 import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any
 
 import click
 
+from sojourn.asyncio_tasks import run_beside
 from sojourn.core.errors import BadInput, MissingPackage
 from sojourn.gateway.connections import build_adapter
 from sojourn.gateway.host import Gateway
@@ -212,14 +213,9 @@ async def _use_gateway(app: AppContext, network: Network) -> AsyncGenerator[None
     if await app.store.gateways():
         yield
         return
-    task = asyncio.create_task(Gateway(app, [build_adapter(app, network.name)]).run())
-    try:
+    async with run_beside(Gateway(app, [build_adapter(app, network.name)]).run()):
         yield
         await asyncio.sleep(_FAREWELL_SECONDS)  # it tells them that they are paired
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 @click.command()

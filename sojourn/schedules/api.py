@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from pydantic import BaseModel, ConfigDict, Field
 
+from sojourn.asyncio_tasks import run_beside
 from sojourn.ports.app import AppContext
 from sojourn.schedules.recurrence import parse_recurrence
 from sojourn.schedules.runner import ScheduleRunner
@@ -50,13 +50,8 @@ def router(app: AppContext) -> APIRouter:
 
     @asynccontextmanager
     async def lifespan(_server: FastAPI) -> AsyncIterator[None]:
-        task = asyncio.create_task(ScheduleRunner(app.service, app.store).run())
-        try:
+        async with run_beside(ScheduleRunner(app.service, app.store).run()):
             yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
 
     api = APIRouter(lifespan=lifespan)
 

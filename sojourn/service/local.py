@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from sojourn.asyncio_tasks import cancel_task
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, CannotSteer, NotDriving, NotFound, SojournError
 from sojourn.core.events import Done, Progress
@@ -283,10 +284,7 @@ class LocalService(LibraryService, ApprovalList):
         """Interrupts the turns that run here; each records that."""
         self._closing.set()
         await self._queue.close()
-        if self._sweeping is not None:
-            self._sweeping.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._sweeping
+        await cancel_task(self._sweeping)
 
 
 def caller_label(by: Caller) -> str:

@@ -7,7 +7,6 @@ import base64
 import io
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from prompt_toolkit.patch_stdout import StdoutProxy
 from rich.console import Console, RenderableType
 from rich.markdown import Markdown
 
+from sojourn.asyncio_tasks import cancel_task
 from sojourn.chat_commands import parse_command
 from sojourn.cli.chat.completer import ChatCompleter
 from sojourn.cli.chat.conversation import ChatSession
@@ -275,9 +275,7 @@ class ChatPrompt:
 
     async def close(self) -> None:
         for task in list(self._tasks):
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            await cancel_task(task)
 
 
 def _explain(tool: str, covers: Covers | None) -> str:
