@@ -1,4 +1,4 @@
-"""The rig as fixtures."""
+"""The application and a workspace as fixtures."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
