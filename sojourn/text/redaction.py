@@ -12,6 +12,8 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from ahocorasick_rs import BytesAhoCorasick
+
 from sojourn.core.messages import Json
 from sojourn.text.secret_patterns import KEY_PATTERNS, OTHER_PATTERNS
 from sojourn.text.secret_shape import (
@@ -85,23 +87,8 @@ def _hinted(patterns: Iterable[SecretPattern], first_rank: int) -> tuple[HintedP
 
 KEYS = _hinted(KEY_PATTERNS, 0)
 OTHERS = _hinted(OTHER_PATTERNS, len(KEY_PATTERNS))
-# Most texts lack these signs and stems, and a search for few is faster than for many. Stems ignore case.
-_SIGNS = tuple(':/=?&-$<|@("{_')
-_STEM_LIST = (
-    "pass pw key token secret bearer cookie auth login curl sql cred user code crypt sign access recovery otp jwt psk "
-    "hmac seed licen vault secur http zip client set rdp smb snmp ldap vnc basic wallet encod cipher private paro "
-    "contrasen"
-)
-_STEMS = tuple(_STEM_LIST.split())
-# Letters that are not ASCII, by script: one stands for all of them.
-_SCRIPTS = {
-    "é": ("À", "ɏ"),
-    "ẩ": ("Ḁ", "ỿ"),
-    "я": ("Ѐ", "ӿ"),
-    "字": ("぀", "鿿"),
-    "한": ("가", "힣"),
-    "ω": ("Ͱ", "\u0fff"),
-}
+_SLICE_BYTES = 65_536  # searched at a time: a text may consist of hints, and each one found takes memory
+_MAX_HINT_BYTES = max(len(one.hint.encode()) for one in OTHERS)
 LONG_CHARS = 200
 _REST = re.compile(f"{VALUE}*")
 _MIN_CHARS = 14  # a key is one long word; most words are short, so few are searched
@@ -109,32 +96,34 @@ _OF_KEYS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234
 _APART = bytes(one if one in _OF_KEYS else ord(" ") for one in range(256))
 
 
-@lru_cache(maxsize=4096)
-def _select_hints(signs: tuple[str, ...], *, is_whole: bool) -> tuple[tuple[str, bool, tuple[HintedPattern, ...]], ...]:
-    """The hints that a text with only these signs and stems can contain, each once with all its patterns."""
-    lacking = [sign for sign in (*_SIGNS, *_STEMS, *_SCRIPTS) if sign not in signs]
-    by_hint: dict[tuple[str, bool], list[HintedPattern]] = {}
-    for one in OTHERS:
-        if _may_occur(one, signs, lacking) and (not is_whole or _has_needed(one, signs)):
-            by_hint.setdefault((one.hint, one.is_folded), []).append(one)
-    return tuple((hint, is_folded, tuple(some)) for (hint, is_folded), some in by_hint.items())
+class _HintFinder:
+    """Finds which hints a text contains, all in one pass. Single characters, which are everywhere, are looked up."""
+
+    def __init__(self, *, is_folded: bool) -> None:
+        by_hint: dict[bytes, list[HintedPattern]] = {}
+        for one in OTHERS:
+            if one.is_folded == is_folded:
+                by_hint.setdefault(one.hint.encode(), []).append(one)
+        self._characters = [(hint, some) for hint, some in by_hint.items() if len(hint) == 1]
+        words = {hint: some for hint, some in by_hint.items() if len(hint) > 1}
+        self._patterns, self._automaton = list(words.values()), BytesAhoCorasick(list(words))
+
+    def find(self, text: str) -> Iterator[HintedPattern]:
+        data = text.encode("utf-8", "surrogatepass")
+        for hint, some in self._characters:
+            if hint in data:
+                yield from some
+        found: set[int] = set()
+        for start in range(0, len(data), _SLICE_BYTES):
+            part = data[start : start + _SLICE_BYTES + _MAX_HINT_BYTES]
+            found.update(hit[0] for hit in self._automaton.find_matches_as_indexes(part, overlapping=True))
+        for number in sorted(found):
+            yield from self._patterns[number]
 
 
-def _may_occur(one: HintedPattern, signs: tuple[str, ...], lacking: list[str]) -> bool:
-    if any(sign not in signs for sign in _list_scripts(one.hint)):
-        return False
-    return not any(sign in one.hint for sign in lacking)
-
-
-def _has_needed(one: HintedPattern, signs: tuple[str, ...]) -> bool:
-    return not one.secret.needs or any(sign in signs for sign in one.secret.needs)
-
-
-def _list_scripts(text: str) -> list[str]:
-    if text.isascii():
-        return []
-    letters = [one for one in set(text) if one > "\x7f"]
-    return [sign for sign, (first, last) in _SCRIPTS.items() if any(first <= one <= last for one in letters)]
+@cache
+def _build_finder(*, is_folded: bool) -> _HintFinder:
+    return _HintFinder(is_folded=is_folded)
 
 
 @cache
@@ -161,14 +150,12 @@ def fold_case(text: str) -> str:
 
 def select_patterns(text: str, folded: str, *, is_whole: bool = True) -> list[HintedPattern]:
     """The patterns, but for keys, whose hint is in a text. What else they need may still come if it is not whole."""
-    present = [sign for sign in _SIGNS if sign in text]
-    present += [stem for stem in _STEMS if stem in folded]
-    present += _list_scripts(text)
-    selected: list[HintedPattern] = []
-    for hint, is_folded, some in _select_hints(tuple(present), is_whole=is_whole):
-        if hint in (folded if is_folded else text):
-            selected += some
-    return selected
+    found = (*_build_finder(is_folded=True).find(folded), *_build_finder(is_folded=False).find(text))
+    return [one for one in found if not is_whole or _has_needed(one, text)]
+
+
+def _has_needed(one: HintedPattern, text: str) -> bool:
+    return not one.secret.needs or any(sign in text for sign in one.secret.needs)
 
 
 def find_secrets(text: str) -> list[FoundSecret]:
