@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
     Build = Callable[[Mapping[str, Any]], App]
     _build: Build = build
 
+_COLLECTOR_THRESHOLDS = 10_000, 20, 20  # new objects, young and middle-aged rounds: importing makes objects that stay
 BUILD: Lazy[Build] = Lazy("sojourn.app:build")  # `sojourn --help` builds no application
 
 
 def run(args: Sequence[str]) -> int:
     """Runs the command that `args` names and returns its exit code."""
+    gc.set_threshold(*_COLLECTOR_THRESHOLDS)
     context = CommandContext(build=lambda flags: BUILD.load()(flags), read_settings=config.load, plugins=Registry())
     set_up_root_logger(lambda: config.find_home(context.flags))
     return start(args, context)

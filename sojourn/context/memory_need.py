@@ -7,6 +7,7 @@ it a memory must have: little if it speaks of the past, much if it could be abou
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from sojourn.context.word_lists import load_words
 from sojourn.text.stemming import is_stop_word
@@ -41,6 +42,7 @@ _NAME = re.compile(r"(?<=[a-z,;:'’)] )[A-Z][a-z]{2,}\b")
 _THIRD_PERSON = re.compile(r"^\s*(?:who|whose|when|where)\b|\b(?:he|she|they|his|her|their)\b", re.IGNORECASE)
 
 
+@lru_cache(maxsize=64)
 def find_lowest_score(said: str) -> float | None:
     """Returns how well a memory must fit a request; None if the request needs no memory."""
     telling = [token.term for token in tokenize(said) if not is_stop_word(token.term)]

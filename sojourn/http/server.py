@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import logging
 import os
 import secrets
@@ -94,6 +95,7 @@ async def _serve(context: AppContext, report: Callable[[ServerReady], None], *, 
     with _listen(host, port, or_any=until_idle) as listening:
         app = make_app(context, token=token, host=host)
         sys.setswitchinterval(_SWITCH_SECONDS)
+        gc.freeze()  # what is loaded by now stays, and need not be looked at again
         config = uvicorn.Config(
             app,
             log_config=None,

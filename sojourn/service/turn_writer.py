@@ -66,7 +66,7 @@ class TurnWriter:
         if self.closed:
             raise LeaseLost("The turn is over.", hint="What was kept before that is safe.")
         for item in items:
-            self.enqueue(item, await self._shown_text.feed_long(item))
+            self.enqueue(item)
         if (
             any(isinstance(item, Message) for item in items)
             or len(self._waiting.items) > _MAX_QUEUED
@@ -74,12 +74,12 @@ class TurnWriter:
         ):
             await self.flush()
 
-    def enqueue(self, item: Yielded, shown: list[Yielded] | None = None) -> bool:
+    def enqueue(self, item: Yielded) -> bool:
         """Queues an item. False if the queue is full: the caller may drop what is not a message."""
         if self.closed:
             return False
-        self._waiting.items += self._shown_text.feed(item) if shown is None else shown
-        if self._waiting.items and self._writing is None:
+        self._waiting.items.append(item)
+        if self._writing is None:
             self._writing = asyncio.create_task(self._write())
         return len(self._waiting.items) <= _MAX_QUEUED
 
@@ -90,6 +90,7 @@ class TurnWriter:
 
     async def end_text(self) -> None:
         """Stores the text that was held back, because it might have been the beginning of a secret."""
+        await self.flush()
         await self(*self._shown_text.end())
         await self.flush()
 
@@ -135,7 +136,8 @@ class TurnWriter:
             await self._gather()
             async with self.lock:
                 batch, self._waiting = self._waiting, _Batch()
-                self.resume(await self._append(batch))
+                batch.items = await self._shown_text.feed(batch.items)
+                self.resume(await self._append(batch) if batch.items else ())
         self._writing = None
 
     async def _gather(self) -> None:

@@ -99,21 +99,20 @@ _APART = bytes(one if one in _OF_KEYS else ord(" ") for one in range(256))
 class _HintFinder:
     """Finds which hints a text contains, all in one pass. Single characters, which are everywhere, are looked up."""
 
-    def __init__(self, *, is_folded: bool) -> None:
-        by_hint: dict[bytes, list[HintedPattern]] = {}
+    def __init__(self) -> None:
+        by_hint: dict[str, list[HintedPattern]] = {}
         for one in OTHERS:
-            if one.is_folded == is_folded:
-                by_hint.setdefault(one.hint.encode(), []).append(one)
+            by_hint.setdefault(fold_case(one.hint), []).append(one)
         self._characters = [(hint, some) for hint, some in by_hint.items() if len(hint) == 1]
         words = {hint: some for hint, some in by_hint.items() if len(hint) > 1}
-        self._patterns, self._automaton = list(words.values()), BytesAhoCorasick(list(words))
+        self._patterns, self._automaton = list(words.values()), BytesAhoCorasick([hint.encode() for hint in words])
 
-    def find(self, text: str) -> Iterator[HintedPattern]:
-        data = text.encode("utf-8", "surrogatepass")
+    def find(self, folded: str) -> Iterator[HintedPattern]:
+        """The patterns whose hint is in a text, whatever its case."""
         for hint, some in self._characters:
-            if hint in data:
+            if hint in folded:
                 yield from some
-        found: set[int] = set()
+        data, found = folded.encode("utf-8", "surrogatepass"), set[int]()
         for start in range(0, len(data), _SLICE_BYTES):
             part = data[start : start + _SLICE_BYTES + _MAX_HINT_BYTES]
             found.update(hit[0] for hit in self._automaton.find_matches_as_indexes(part, overlapping=True))
@@ -121,9 +120,7 @@ class _HintFinder:
             yield from self._patterns[number]
 
 
-@cache
-def _build_finder(*, is_folded: bool) -> _HintFinder:
-    return _HintFinder(is_folded=is_folded)
+_build_finder = cache(_HintFinder)
 
 
 @cache
@@ -150,12 +147,11 @@ def fold_case(text: str) -> str:
 
 def select_patterns(text: str, folded: str, *, is_whole: bool = True) -> list[HintedPattern]:
     """The patterns, but for keys, whose hint is in a text. What else they need may still come if it is not whole."""
-    found = (*_build_finder(is_folded=True).find(folded), *_build_finder(is_folded=False).find(text))
-    return [one for one in found if not is_whole or _has_needed(one, text)]
-
-
-def _has_needed(one: HintedPattern, text: str) -> bool:
-    return not one.secret.needs or any(sign in text for sign in one.secret.needs)
+    return [
+        one
+        for one in _build_finder().find(folded)
+        if (one.is_folded or one.hint in text) and not (is_whole and one.secret.needs and one.secret.needs not in text)
+    ]
 
 
 def find_secrets(text: str) -> list[FoundSecret]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from math import ceil
 
 ELLIPSIS = " …"
@@ -24,17 +25,39 @@ _PIECE = re.compile(
 _PIECE_TOKENS = {"han": 1.42, "kana": 1.0, "space": 1.0}
 
 
+_WORD, _SPACE = re.compile("[A-Za-z]+"), re.compile(r"[ \t]*\n|[ \t]{2,}")
+_SHORT_COSTS = (0.0, 1.0, 1.0, 1.0, 1.0, 1.15, 1.15, 1.4, 1.4, 1.9, 1.9)  # of words, by length
+_DIGITS = 6  # that count: sums of fractions differ in the last ones
 _SAMPLES, _SAMPLE_CHARS = 8, 4000  # of a text that is longer than all of them together
 
 
 def estimate_tokens(text: str) -> int:
     """Counts the pieces of a text; of a very long one, those of evenly spaced samples."""
+    if len(text) <= _SAMPLE_CHARS:
+        return ceil(round(_count_cached(text), _DIGITS))
     if len(text) <= _SAMPLES * _SAMPLE_CHARS:
-        return ceil(sum(cost for _, cost in _piece_costs(text)))
+        return ceil(round(_count(text), _DIGITS))
     step = (len(text) - _SAMPLE_CHARS) // (_SAMPLES - 1)
     samples = [text[n * step : n * step + _SAMPLE_CHARS] for n in range(_SAMPLES)]
-    counted = sum(cost for sample in samples for _, cost in _piece_costs(sample))
-    return ceil(counted * len(text) / (_SAMPLES * _SAMPLE_CHARS))
+    return ceil(sum(map(_count, samples)) * len(text) / (_SAMPLES * _SAMPLE_CHARS))
+
+
+def _count(text: str) -> float:
+    return _count_ascii(text) if text.isascii() else sum(cost for _, cost in _piece_costs(text))
+
+
+_count_cached = lru_cache(maxsize=2048)(_count)  # the same history is counted in each turn
+
+
+def _count_ascii(text: str) -> float:
+    """What `_piece_costs` adds up to, without looking at each piece."""
+    words: list[str] = _WORD.findall(text)
+    mixed = [word for word in words if not word.islower()]
+    digits = sum(map(text.count, "0123456789"))
+    signs = sum(map(len, text.split())) - sum(map(len, words)) - digits
+    spaces = len(_SPACE.findall(text))
+    camel = sum(word[1:] != word[1:].lower() for word in mixed)
+    return sum(map(_cost_of_length, map(len, words))) + 0.6 * camel + 1.1 * digits + signs + spaces
 
 
 def truncate_to_tokens(text: str, max_tokens: int) -> str:
@@ -80,10 +103,11 @@ def _piece_cost(kind: str, piece: str) -> float:
 
 
 def _word_cost(piece: str) -> float:
-    length, inner = len(piece), piece[1:]
-    cost = (
-        1.0 if length <= 4 else 1.15 if length <= 6 else 1.4 if length <= 8 else 1.9 if length <= 10 else length / 4.2
-    )
+    inner, cost = piece[1:], _cost_of_length(len(piece))
     if inner != inner.lower():
         cost += 0.6  # camelCase is several words
     return cost if piece.isascii() else cost + sum(not letter.isascii() for letter in piece)
+
+
+def _cost_of_length(length: int) -> float:
+    return _SHORT_COSTS[length] if length < len(_SHORT_COSTS) else length / 4.2

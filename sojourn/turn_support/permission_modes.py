@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Literal
 
 from sojourn.core.errors import BadInput, NotAllowed, NotFound
 from sojourn.core.sessions import SessionId
 from sojourn.ports.runtime import HasOwnTools, Runtime
-from sojourn.ports.store import Record, Store
+from sojourn.ports.store import Record, Store, Transaction
 from sojourn.ports.tool import Tool
 
 PermissionMode = Literal["plan", "ask", "accept-edits"]
@@ -35,13 +36,17 @@ def parse_mode(words: str) -> PermissionMode:
 
 async def find_mode(store: Store, session: SessionId) -> PermissionMode:
     """The mode in force: that of the session, or of the session whose sub-agent it is. `plan` above holds below."""
+    return await store.snapshot(partial(_find_mode, session=session))
+
+
+def _find_mode(store: Transaction, session: SessionId) -> PermissionMode:
     found, at = list[PermissionMode](), session
     for _ in range(_MAX_PARENTS):
-        if record := await store.get_record(_KIND, at):
+        if record := store.get_record(_KIND, at):
             mode = record.value["mode"]
             found.append(mode if mode in MODES else "plan")  # of a later version: the strictest
         try:
-            parent = (await store.get(at)).parent_session_id
+            parent = store.get(at).parent_session_id
         except NotFound:  # the one above was deleted
             break
         if parent is None:

@@ -51,6 +51,8 @@ class NativeRuntimeAdapter:
     ) -> None:
         self._settings, self._load, self._usual, self._first_wait = settings, load, usual, first_wait
         self._http: httpx2.AsyncClient | None = None
+        self._client: tuple[tuple[object, ...], ModelClient] | None = None  # with what it is made of
+        self._start_turn: type[NativeTurn] | None = None
         self._found: tuple[float, ModelChoice | None] = (0.0, None)
         self._windows: dict[tuple[str, str], int] = {}
 
@@ -84,10 +86,14 @@ class NativeRuntimeAdapter:
         return choice
 
     async def _open_client(self, requested: str = "") -> ModelClient:
-        choice = await self._choose(requested)
-        open_client: Callable[..., ModelClient] = await asyncio.to_thread(self._load, CLIENT)
-        http = self._connections()
-        return await asyncio.to_thread(open_client, self._load, choice, http, self._settings, self._first_wait)
+        """The client of the model; the last one is used again while nothing that it is made of has changed."""
+        choice, http = await self._choose(requested), self._connections()
+        made_of = choice, http, self._settings["model.retries"], self._settings["model.max_tokens"]
+        if self._client is None or self._client[0] != made_of:
+            open_client: Callable[..., ModelClient] = await asyncio.to_thread(self._load, CLIENT)
+            client = await asyncio.to_thread(open_client, self._load, choice, http, self._settings, self._first_wait)
+            self._client = made_of, client
+        return self._client[1]
 
     async def _context_window(self, client: ModelClient) -> int:
         if configured := self._settings["model.context_window"]:
@@ -119,7 +125,10 @@ class NativeRuntimeAdapter:
     async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         client = await self._open_client(turn.model)
         window = await self._context_window(client)
-        start_turn: type[NativeTurn] = await asyncio.to_thread(self._load, TURN)
+        if self._start_turn is None:
+            self._start_turn = await asyncio.to_thread(self._load, TURN)
+        start_turn = self._start_turn
+        assert start_turn is not None
         steps, parallel_calls = int(self._settings["model.steps"]), int(self._settings["tools.parallel_calls"])
         async with aclosing(start_turn(client, turn, window, steps, parallel_calls).run()) as items:
             async for item in items:
@@ -132,7 +141,7 @@ class NativeRuntimeAdapter:
     async def close(self) -> None:
         if self._http is not None:
             await self._http.aclose()
-            self._http = None
+            self._http = self._client = None
 
 
 def make(app: PluginAccess) -> NativeRuntimeAdapter:

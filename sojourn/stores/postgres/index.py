@@ -52,20 +52,44 @@ class PostgresIndex:
         The index returns all rows of a word unordered, which is slow for a common word; a scan is slow for a
         rare one. A sample of the newest rows decides, as the planner's estimate is far off for unknown words.
         """
-        db, tsquery = self._db, to_tsquery(conditions)
-        top = min(before or FIRST_TITLE_RANK, fetch_number(db, "SELECT max(id) AS n FROM messages") + 1)
-        sample = "SELECT count(*) AS n FROM messages WHERE id >= ? AND id < ? AND terms @@ ?::tsquery"
-        is_common = fetch_number(db, sample, (top - _SAMPLE_ROWS, top, tsquery)) * 100 >= _SAMPLE_ROWS
-        by_index, by_scan = ("off", "on") if is_common else ("on", "off")
-        db.execute_many(f"SET LOCAL enable_bitmapscan = {by_index}", [()])
-        db.execute_many(f"SET LOCAL enable_seqscan = {by_scan}", [()])
-        # `+ 0` keeps the planner from the primary key, so it uses the index on terms
-        return Candidates("messages m", "m.terms @@ ?::tsquery", [tsquery], "m.id" if is_common else "(m.id + 0)")
+        tsquery = to_tsquery(conditions)
+        order = self._set_plan(is_common=self._are_common([tsquery], before)[0])
+        return Candidates("messages m", "m.terms @@ ?::tsquery", [tsquery], order)
 
-    def find_ids(self, conditions: TermConditions, limit: int) -> list[int]:
-        among = self.select(conditions, None)
-        sql = f"SELECT m.id FROM {among.origin} WHERE {among.where} ORDER BY {among.order} DESC LIMIT ?"
-        return [row["id"] for row in self._db.fetch_all(sql, [*among.params, limit])]
+    def _are_common(self, tsqueries: Sequence[str], before: int | None) -> list[bool]:
+        """Decides for each query whether many of the newest rows match it."""
+        top = min(before or FIRST_TITLE_RANK, fetch_number(self._db, "SELECT max(id) AS n FROM messages") + 1)
+        counts = ", ".join(
+            f"count(*) FILTER (WHERE terms @@ ?::tsquery) AS n{number}" for number in range(len(tsqueries))
+        )
+        sql = f"SELECT {counts} FROM messages WHERE id >= ? AND id < ?"
+        row = self._db.fetch_one(sql, [*tsqueries, top - _SAMPLE_ROWS, top])
+        assert row is not None
+        return [row[f"n{number}"] * 100 >= _SAMPLE_ROWS for number in range(len(tsqueries))]
+
+    def _set_plan(self, *, is_common: bool) -> str:
+        """Chooses the plan of the next statements; returns the column that orders their rows."""
+        by_index, by_scan = ("off", "on") if is_common else ("on", "off")
+        self._db.execute_many(f"SET LOCAL enable_bitmapscan = {by_index}", [()])
+        self._db.execute_many(f"SET LOCAL enable_seqscan = {by_scan}", [()])
+        # `+ 0` keeps the planner from the primary key, so it uses the index on terms
+        return "m.id" if is_common else "(m.id + 0)"
+
+    def find_ids(self, searches: Sequence[TermConditions], limit: int) -> list[list[int]]:
+        """Takes a few round trips for any number of searches."""
+        found, tsqueries = [list[int]() for _ in searches], list(map(to_tsquery, searches))
+        are_common = self._are_common(tsqueries, None) if tsqueries else []
+        for is_common in set(are_common):
+            numbers, order = (
+                [n for n, one in enumerate(are_common) if one is is_common],
+                self._set_plan(is_common=is_common),
+            )
+            each = f"(SELECT {{}} AS n, m.id FROM messages m WHERE m.terms @@ ?::tsquery ORDER BY {order} DESC LIMIT ?)"
+            sql = " UNION ALL ".join(each.format(number) for number in numbers)
+            params = [value for number in numbers for value in (tsqueries[number], limit)]
+            for row in self._db.fetch_all(sql, params):
+                found[row["n"]].append(row["id"])
+        return found
 
 
 def search(db: Db, query: SearchQuery) -> list[SearchHit]:

@@ -112,7 +112,7 @@ class _RankedSearch:
             lists: list[list[int]] = [[] for _ in words]
         else:
             most = _LIST_ROWS if len(words) > 1 else max(_PAGE_ROWS, self._skip + self._query.limit) + _PAGE_ROWS
-            lists = [self._index.find_ids([*base, word.terms], most) for word in words]
+            lists = self._index.find_ids([[*base, word.terms] for word in words], most)
             self._is_capped = any(len(ids) >= most for ids in lists)
         last = fetch_number(self._db, "SELECT max(id) AS n FROM messages")
         having = [
@@ -126,7 +126,7 @@ class _RankedSearch:
                 weights[id] = weights.get(id, 0.0) + rarity
         self._add_common(weights, base, [number for number, ids in enumerate(lists) if len(ids) >= _LIST_ROWS])
         if not words and not self._query.session:
-            weights = dict.fromkeys(self._index.find_ids(base, _LIST_ROWS), 1.0)
+            weights = dict.fromkeys(self._index.find_ids([base], _LIST_ROWS)[0], 1.0)
         for found in direct:
             counts = zip(self._ranked.rarities, found.candidate.counts, strict=True)
             if (weight := sum(rarity for rarity, count in counts if count)) or not words:
@@ -137,9 +137,10 @@ class _RankedSearch:
         """Adds rows, however old, that have two of the rarest words whose newest rows alone were looked at."""
         rarities = self._ranked.rarities
         rarest = sorted(common, key=lambda number: -rarities[number])[:3]
-        for pair in combinations(rarest, 2):
-            terms = [self._ranked.words[number].terms for number in pair]
-            for id in self._index.find_ids([*base, *terms], _LIST_ROWS):
+        pairs = list(combinations(rarest, 2))
+        searches = [[*base, *(self._ranked.words[number].terms for number in pair)] for pair in pairs]
+        for pair, ids in zip(pairs, self._index.find_ids(searches, _LIST_ROWS), strict=True):
+            for id in ids:
                 weights[id] = max(weights.get(id, 0.0), sum(rarities[number] for number in pair))
 
     def _read_unindexed(self) -> list[_Found]:
@@ -230,7 +231,7 @@ def _estimate_count(ids: Sequence[int], last: int) -> float:
     """Estimates how many rows have a word, if these are the newest ones that have it."""
     if len(ids) < _LIST_ROWS:
         return len(ids)
-    return len(ids) * last / max(1, last - ids[-1])
+    return len(ids) * last / max(1, last - min(ids))
 
 
 def _to_found(row: Row) -> _Found:

@@ -41,8 +41,8 @@ class MessageIndex(Protocol):
     has_pairs: bool  # whether all rows have terms for pairs of words
 
     def select(self, conditions: TermConditions, before: int | None) -> Candidates: ...
-    def find_ids(self, conditions: TermConditions, limit: int) -> list[int]:
-        """Returns the newest rows that meet the conditions."""
+    def find_ids(self, searches: Sequence[TermConditions], limit: int) -> list[list[int]]:
+        """Returns the newest rows that meet the conditions of each search, newest first."""
         ...
 
 

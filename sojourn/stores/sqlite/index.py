@@ -21,6 +21,11 @@ BATCH_ROWS = 256  # rows in one transaction of the indexer
 _WORDS_VERSION = 1  # of the tokenizer that knew words alone
 _INSERT = "INSERT INTO search_index(rowid, terms) VALUES (?, ?)"
 _COLUMNS = ", ".join(MESSAGE_COLUMNS)
+_SEARCHES_AT_ONCE = 50  # SQLite takes 500 parts of a UNION
+_FIND_IDS = (
+    "SELECT * FROM (SELECT {number} AS n, rowid AS id FROM search_index WHERE search_index MATCH ? "
+    "ORDER BY rowid DESC LIMIT ?)"
+)
 
 
 class IndexState(NamedTuple):
@@ -131,9 +136,16 @@ class SqliteIndex:
         where = "m.id = f.rowid AND search_index MATCH ?"
         return Candidates("search_index f CROSS JOIN messages m", where, match, "f.rowid")
 
-    def find_ids(self, conditions: TermConditions, limit: int) -> list[int]:
-        sql = "SELECT rowid AS id FROM search_index WHERE search_index MATCH ? ORDER BY rowid DESC LIMIT ?"
-        return [row["id"] for row in self._db.fetch_all(sql, (_match(conditions), limit))]
+    def find_ids(self, searches: Sequence[TermConditions], limit: int) -> list[list[int]]:
+        """One statement for many words: each statement hands the interpreter's lock to other threads and back."""
+        found: list[list[int]] = [[] for _ in searches]
+        for start in range(0, len(searches), _SEARCHES_AT_ONCE):
+            some = searches[start : start + _SEARCHES_AT_ONCE]
+            sql = " UNION ALL ".join(_FIND_IDS.format(number=start + at) for at in range(len(some)))
+            params = [value for one in some for value in (_match(one), limit)]
+            for row in self._db.fetch_all(sql, params):
+                found[row["n"]].append(row["id"])
+        return found
 
 
 def search(db: Db, query: SearchQuery) -> list[SearchHit]:
@@ -141,7 +153,7 @@ def search(db: Db, query: SearchQuery) -> list[SearchHit]:
 
 
 def _match(conditions: TermConditions) -> str:
-    return " AND ".join(f"({' OR '.join(map(_quote, terms))})" for terms in conditions)
+    return " AND ".join(f"({' OR '.join(map(_quote, dict.fromkeys(terms)))})" for terms in conditions)
 
 
 def _quote(term: str) -> str:

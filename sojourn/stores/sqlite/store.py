@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -213,9 +214,16 @@ class SqliteStore(SqlStore):
 
     # search
     async def search(self, search: SearchQuery) -> list[SearchHit]:
-        if await self._read(lambda db: index.has_more_waiting(db, _MAX_UNINDEXED_ROWS)) and not self.read_only:
-            await asyncio.to_thread(self._catch_up, None, complete=False)
-        return await self._read(lambda db: index.search(db, search))
+        found = await self._read(partial(self._search_indexed, search=search))
+        if found is not None:
+            return found
+        await asyncio.to_thread(self._catch_up, None, complete=False)
+        return await self._read(partial(index.search, query=search))
+
+    def _search_indexed(self, db: Db, search: SearchQuery) -> list[SearchHit] | None:
+        """None if so many rows wait for the index that they have to be indexed first."""
+        is_behind = not self.read_only and index.has_more_waiting(db, _MAX_UNINDEXED_ROWS)
+        return None if is_behind else index.search(db, search)
 
     async def index(self, progress: Callable[[int, int], None] | None = None) -> int:
         return await asyncio.to_thread(self._catch_up, progress)

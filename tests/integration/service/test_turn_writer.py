@@ -6,7 +6,7 @@ import pytest
 
 from sojourn.core.errors import LeaseLost
 from sojourn.core.events import Chunk, Progress
-from sojourn.core.messages import assistant
+from sojourn.core.messages import Message, assistant
 from sojourn.core.sessions import new_turn_id
 from sojourn.service.turn_writer import TurnWriter
 
@@ -39,16 +39,24 @@ async def everything(store, session):
 
 async def test_the_first_chunk_goes_at_once_and_those_that_came_meanwhile_go_together(store, lease):
     slow = Slow(store)
-    writer = TurnWriter(slow, lease, new_turn_id(), redact=False)
-    await writer(Chunk("1"))
+    writer = TurnWriter(slow, lease, new_turn_id())
+    await writer(Chunk("one "))
     await asyncio.sleep(0)
-    for number in "2345":
-        await writer(Chunk(number))
+    for word in ("two ", "three ", "four "):
+        await writer(Chunk(word))
     for _ in range(2):
         slow.go.release()
     await writer.flush()
-    assert [len(batch) for batch in slow.batches] == [1, 4]
-    assert [item.text for item in await everything(store, lease.session)] == list("12345")
+    assert [len(batch) for batch in slow.batches] == [1, 1]
+    assert [item.text for item in await everything(store, lease.session)] == ["one ", "two three four "]
+
+
+async def test_only_chunks_that_follow_each_other_are_joined_and_up_to_a_size(store, lease):
+    writer = TurnWriter(store, lease, new_turn_id())
+    long = "word " * 300
+    await writer(Chunk("a "), Chunk("b "), Progress("tool", {"line": "c"}), Chunk(long), Chunk(long), assistant("d"))
+    items = await everything(store, lease.session)
+    assert [getattr(item, "text", type(item)) for item in items] == ["a b ", Progress, long, long, Message]
 
 
 async def test_a_message_is_kept_when_the_pen_returns(store, lease):
@@ -89,14 +97,15 @@ async def test_more_than_can_wait_makes_whoever_brings_it_wait(store, lease):
 
     async def bring():
         for number in range(1000):
-            await writer(Chunk(str(number)))
+            await writer(Chunk(f"{number} "))
 
     bringing = asyncio.create_task(bring())
     done, _ = await asyncio.wait({bringing}, timeout=0.05)
     assert (done, len(slow.batches)) == (set(), 1)
-    assert len(slow.batches[0]) < 300
+    assert len(slow.batches[0][0].text.split()) < 300
     for _ in range(1000):
         slow.go.release()
     await bringing
     await writer.flush()
-    assert len(await everything(store, lease.session)) == 1000
+    kept = await everything(store, lease.session)
+    assert "".join(item.text for item in kept).split() == [str(number) for number in range(1000)]
