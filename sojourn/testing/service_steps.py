@@ -108,7 +108,8 @@ async def unpaired(service: Service, session: SessionId) -> list[str]:
 
 
 def is_chunk(text: str) -> Callable[[Any], bool]:
-    return lambda item: isinstance(item, Chunk) and item.text.strip() == text
+    """A chunk that ends with a word; those that waited together are one."""
+    return lambda item: isinstance(item, Chunk) and item.text.split()[-1:] == [text]
 
 
 def is_asked(item: Any) -> bool:
