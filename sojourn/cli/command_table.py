@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         print_verdict,
         show_progress,
     )
+    from sojourn.cli.views.session_uses import print_uses
     from sojourn.cli.views.sessions import print_hits, print_sessions, print_transcript
     from sojourn.cli.views.status import print_checks, print_greeting, print_next_steps, print_plugins, print_settings
     from sojourn.ports.store_admin import Progress

@@ -14,6 +14,7 @@ from sojourn.http import (
     event_routes,
     login,
     mcp_route,
+    metrics,
     openapi,
     problems,
     proof,
@@ -68,7 +69,7 @@ def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> Fas
         login,
         proof,
     )
-    for part in (status, shutdown, sessions, transcripts, trash, attachments, search, *talking):
+    for part in (status, metrics, shutdown, sessions, transcripts, trash, attachments, search, *talking):
         app.include_router(part.router)
     app.router.routes.append(mcp_route.route)
     app.state.mounts.mount(app)

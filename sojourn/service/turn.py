@@ -27,6 +27,7 @@ from sojourn.text.event_codec import encode_event
 from sojourn.turn_support.cost_limits import CostBook
 from sojourn.turn_support.lasting_approvals import SavedApprovals
 from sojourn.turn_support.plugin_cache import PluginCache
+from sojourn.turn_support.turn_telemetry import begin_turn
 
 STOP_GRACE_SECONDS = 5.0  # seconds a runtime has to tidy up when it is stopped
 
@@ -68,6 +69,7 @@ class TurnExecutor:
         writer = TurnWriter(self._app.store, begun.lease, record.id, redact=bool(self._app.settings["redact"]))
         writer.resume(begun.stored)
         timeout = float(self._app.settings["agent.approval_seconds"])
+        observe_end = begin_turn(self._app.settings, record.runtime, record.model)
         approvals = SavedApprovals(self._app.store, record.session, record.principal)
         controls = TurnControls(writer, record.said, approvals, timeout_seconds=timeout)
         work = asyncio.create_task(self._work(begun, writer, controls, ending))
@@ -76,6 +78,7 @@ class TurnExecutor:
             await asyncio.wait({work, *watchers}, return_when=asyncio.FIRST_COMPLETED)
             await self._settle(record, work, watchers, ending)
             await self._write_end(record, writer, controls, ending, time.monotonic() - started)
+            observe_end(ending.status, {**ending.usage, "seconds": time.monotonic() - started})
             return ending, writer.state
         except GONE as error:
             logger.info("turn %s of session %s is no longer ours: %s", record.id, record.session, error)

@@ -47,6 +47,8 @@ server.heartbeat_seconds | decimal | 15 | 0.05..15 | HEARTBEAT
     After how much silence a live stream says that it is alive.
 server.idle_seconds | decimal | 600 | 1..604800 | IDLE
     How long a server that `sojourn chat` started by itself stays when nobody needs it.
+telemetry.endpoint | text |  |  | TELEMETRY_ENDPOINT
+    An OpenTelemetry collector (OTLP over HTTP) that gets a trace of each turn: http://127.0.0.1:4318. Empty: none.
 sessions.trash_days | number | 0 | 0..36500
     After how many days in the trash a session is deleted for good; 0 keeps it until you empty the trash.
 agent.runtime | text |  |  | RUNTIME

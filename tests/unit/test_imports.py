@@ -37,6 +37,7 @@ EXTRAS = {
     "sojourn.text.shell",
     "sojourn.tools.danger.rules",
     "sojourn.tools.html_text",
+    "sojourn.turn_support.turn_traces",
     "sojourn.tools.mcp.hub",
     "sojourn.tools.search_worker",
 }
