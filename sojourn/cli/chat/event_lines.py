@@ -93,6 +93,7 @@ class EventRenderer:
         self.context_left: float | None = None  # the share of the model's window, after the last turn
         self.shows_thinking = False
         self._memories: list[str] = []  # titles of what the turn was given, until all of it is known
+        self._named_memories: list[str] = []  # those of the turn before
         self._thought = ""  # the line of thinking that is not complete yet
         self._blocks = MarkdownStream()
         self._chunked = False
@@ -114,7 +115,7 @@ class EventRenderer:
         if self._thought and not (isinstance(item, Progress) and item.stage == "thinking"):
             yield from self._render_thinking("\n")
         if self._memories and not (isinstance(item, Progress) and item.stage == "memory"):
-            yield self._render_memories(recorded.session)
+            yield from self._render_memories(recorded.session)
         match item:
             case Metadata():
                 self.status = TurnStatus(recorded.turn or "", item.runtime, item.model, time.monotonic())
@@ -207,13 +208,17 @@ class EventRenderer:
         for line in filter(str.strip, lines):
             yield Text(f"  {line}", style="dim italic")
 
-    def _render_memories(self, session: str) -> RenderableType:
-        """One line for everything, however much it is; the command says what each piece is and why it is there."""
+    def _render_memories(self, session: str) -> Iterator[RenderableType]:
+        """One line for everything, however much it is, and none if the turn before was given the same; the command says
+        what each piece is and why it is there."""
         titles, self._memories = self._memories, []
+        if titles == self._named_memories:
+            return
+        self._named_memories = titles
         more = f" and {len(titles) - _MAX_TITLES} more" if len(titles) > _MAX_TITLES else ""
         named = ", ".join(one_line(title, _TITLE_CHARS) for title in titles[:_MAX_TITLES])
         count = pluralize(len(titles), "memory", "memories")
-        return _render_note(f"used {count}: {named}{more} (`sojourn memory why {session}`)")
+        yield _render_note(f"used {count}: {named}{more} (`sojourn memory why {session}`)")
 
     def _set_activity(self, activity: str) -> None:
         if self.status is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,7 @@ from sojourn.core.settings import Settings
 from sojourn.optional_packages import list_missing_packages
 from sojourn.server_file import read_server_file
 from sojourn.settings.changes import check_names, to_plain_value
-from sojourn.settings.config_file import FILE_NAME, change_file, set_value
+from sojourn.settings.config_file import FILE_NAME, change_file, remove_value, set_value
 from sojourn.settings.table import NEED_RESTART, SETTINGS, SETTINGS_BY_NAME, Setting
 
 if TYPE_CHECKING:
@@ -33,8 +35,10 @@ class SettingParam(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in SETTINGS_BY_NAME or value == "home":
-            known = ", ".join(sorted(set(SETTINGS_BY_NAME) - {"home"}))
-            raise BadInput(f"There is no setting `{value}` in config.toml.", hint=f"Settings are: {known}.")
+            known = sorted(set(SETTINGS_BY_NAME) - {"home"})
+            near = get_close_matches(str(value), known, 3)
+            hint = f"Did you mean {' or '.join(near)}?" if near else f"Settings are: {', '.join(known)}."
+            raise BadInput(f"There is no setting `{value}` in config.toml.", hint=hint)
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -89,13 +93,17 @@ def config_file_of(context: CommandContext) -> Path:
 
 @config.command("set")
 @click.argument("key", type=SettingParam())
-@click.argument("value")
+@click.argument("value", required=False)
 @with_context
-def change(context: CommandContext, key: str, value: str) -> None:
+def change(context: CommandContext, key: str, value: str | None) -> None:
     """Write a setting into config.toml; everything else in the file stays as it is.
+
+    Without VALUE it is asked for, or read from standard input: so a key stays out of the history of your shell.
 
     A running server follows at once; for the few settings that it reads only at its start, this says so.
     """
+    if value is None:
+        value = _read_value(context, key)
     check_names(context.app, key, value)
     file, new = config_file_of(context), _parse_value(SETTINGS_BY_NAME[key], value)
     change_file(
@@ -107,21 +115,55 @@ def change(context: CommandContext, key: str, value: str) -> None:
     if key in NEED_RESTART and read_server_file(settings.home):
         note += " The running server takes it over when it is started again: `sojourn stop`, then `sojourn serve`."
     context.say(f"{key} is {now['value']} in {file}.{note}", now)
-    if key == "model.provider":
-        _offer_packages(context, str(now["value"]))
+    if key == "model.provider" or (key == "telemetry.endpoint" and now["value"]):
+        _offer_packages(context, str(now["value"]) if key == "model.provider" else "telemetry")
 
 
-def _offer_packages(context: CommandContext, provider: str) -> None:
-    """Installs what a provider of models needs and is not there, if the person says yes."""
-    packages = list_missing_packages(provider.lower())
+@config.command("get")
+@click.argument("key", type=SettingParam())
+@with_context
+def get(context: CommandContext, key: str) -> None:
+    """Print the value of a setting, and nothing else. A secret is dots."""
+    row = next(one for one in list_settings(context.settings) if one["name"] == key)
+    if context.json:
+        emit(row)
+    else:
+        click.echo(str(row["value"]))
+
+
+@config.command("unset")
+@click.argument("key", type=SettingParam())
+@with_context
+def unset(context: CommandContext, key: str) -> None:
+    """Take a setting out of config.toml; its default counts again."""
+    file = config_file_of(context)
+    change_file(file.parent, lambda document: remove_value(document, key), lambda: context.read_settings(context.flags))
+    settings = context.read_settings(context.flags)
+    now = {"name": key, "value": to_plain_value(settings[key]), "origin": settings.origins[key]}
+    note = " The running server takes it over when it is started again." if key in NEED_RESTART else ""
+    context.say(f"{key} is {now['value'] or 'empty'} ({now['origin']}).{note}", now)
+
+
+def _offer_packages(context: CommandContext, part: str) -> None:
+    """Installs what a provider of models, or telemetry, needs and is not there, if the person says yes."""
+    packages = list_missing_packages(part.lower())
     if not packages or context.json:
         return
-    click.echo(f"{provider} needs packages that are not installed: {', '.join(packages)}.", err=True)
+    click.echo(f"{part} needs packages that are not installed: {', '.join(packages)}.", err=True)
     if not context.is_interactive:
-        click.echo(f"  Install them: sojourn plugins install {provider.lower()}", err=True)
+        click.echo(f"  Install them: sojourn plugins install {part.lower()}", err=True)
         return
     install_after_question(context, packages, yes=False)
     context.say("They are installed.")
+
+
+def _read_value(context: CommandContext, key: str) -> str:
+    if context.is_interactive:
+        return str(click.prompt(key, hide_input=SETTINGS_BY_NAME[key].kind == "secret"))
+    value = sys.stdin.readline().strip()
+    if not value:
+        raise BadInput(f"There is no value for {key}.", hint=f"sojourn config set {key} VALUE")
+    return value
 
 
 def _parse_value(setting: Setting, value: str) -> str | int | bool:

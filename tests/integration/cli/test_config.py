@@ -1,3 +1,4 @@
+import io
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -71,6 +72,34 @@ def test_set_refuses_what_would_not_be_understood_and_leaves_the_file(key, value
 @pytest.mark.parametrize("key", ["nonsense", "home"])
 def test_set_knows_its_keys(key, sojourn):
     assert sojourn("config", "set", key, "1").code == 2
+
+
+def test_a_typing_mistake_says_what_was_meant(sojourn):
+    assert "Did you mean model.name" in sojourn("config", "set", "model.nmae", "x").err
+    assert "Settings are" in sojourn("config", "set", "zzzz", "x").err
+
+
+def test_one_value_is_read_and_taken_back(sojourn, home):
+    assert sojourn("config", "set", "server.port", "9000").code == 0
+    assert sojourn("config", "get", "server.port").out == "9000\n"
+    assert sojourn("config", "get", "server.port", "--json").json["origin"] == "file"
+    assert "8790 (default)" in sojourn("config", "unset", "server.port").out
+    assert sojourn("config", "get", "server.port").out == "8790\n"
+    assert sojourn("config", "unset", "server.port").code == 0  # nothing to do is fine
+    assert sojourn("config", "set", "model.api_key", "hush-hush-hush").code == 0
+    assert sojourn("config", "get", "model.api_key").out == "•••\n"
+
+
+def test_a_key_stays_out_of_the_history_of_the_shell(sojourn, home, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("hush-hush-hush\n"))
+    assert sojourn("config", "set", "model.api_key").code == 0
+    assert tomllib.loads((home / "config.toml").read_text()) == {"model": {"api_key": "hush-hush-hush"}}
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert sojourn("config", "set", "model.api_key").code == 2
+    asked = []
+    monkeypatch.setattr("click.prompt", lambda text, hide_input: asked.append((text, hide_input)) or "other-key-here")
+    assert sojourn("config", "set", "model.api_key", typed="").code == 0
+    assert asked == [("model.api_key", True)]
 
 
 FILE = """\

@@ -64,6 +64,15 @@ def test_memories_are_one_line_that_says_where_to_look_closer():
     assert "memor" not in shown(BEGIN, Progress("prepare", {"blocks": []}), Chunk("Hi"))
 
 
+def test_memories_are_named_again_only_when_they_are_others():
+    fact, other = (Progress("memory", {"title": title, "reason": "near"}) for title in ("fact 1", "fact 2"))
+    told = shown(BEGIN, fact, Chunk("A"), Done(), BEGIN, fact, Chunk("B"), Done(), BEGIN, other, Chunk("C"), Done())
+    assert [line.split(" (")[0] for line in told.splitlines() if "memor" in line] == [
+        "◦ used 1 memory: fact 1",
+        "◦ used 1 memory: fact 2",
+    ]
+
+
 def test_an_answer_without_chunks_is_shown_from_its_message():
     assert "Only kept" in shown(BEGIN, assistant("Only kept"), Done())
 
