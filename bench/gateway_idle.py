@@ -69,7 +69,8 @@ def record_settings() -> Iterator[list[Any]]:
         seen.append(self._configured)
         return self._configured
 
-    adapter_context.AdapterKit.configured = adapter_context.With.configured = configured  # type: ignore[method-assign]
+    for kind in (adapter_context.AdapterKit, adapter_context.With):
+        kind.configured = configured  # type: ignore[method-assign,assignment]
     try:
         yield seen
     finally:

@@ -25,7 +25,6 @@ from sojourn.core.events import Metadata
 from sojourn.core.places import Sender
 from sojourn.gateway.host import Gateway
 from sojourn.ports.service import Caller
-from sojourn.service.handoffs import HandoffRequests
 from sojourn.testing.fake_platform import FakeNetwork, PlainPlatform
 
 HANDOFFS = 100
@@ -53,7 +52,7 @@ async def latencies(home: str) -> tuple[list[float], list[float], float]:
     assert gateway.stdout
     await asyncio.to_thread(gateway.stdout.readline)
     kit = App(config.load({"home": home}))
-    requests, started, over = HandoffRequests(kit.store, kit.settings), list[float](), list[float]()
+    started, over = list[float](), list[float]()
     try:
         await asyncio.sleep(2)
         before = _cpu(gateway.pid)
@@ -63,8 +62,9 @@ async def latencies(home: str) -> tuple[list[float], list[float], float]:
             session = await kit.store.create(source="cli")
             begun = time.time()
             asked = await kit.service.hand_off(session.id, "local", by=Caller(surface="cli"), wait=True)
-            done = await requests.wait(asked)
-            assert done.state == "completed", done
+            async for done in kit.service.follow_handoff(asked):
+                asked = done
+            assert asked.state == "completed", asked
             over.append(time.time() - begun)
             heads = [kept.at async for kept in kit.store.read(session.id) if isinstance(kept.item, Metadata)]
             started.append(min(heads) - begun)

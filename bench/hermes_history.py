@@ -116,7 +116,7 @@ def answer(chance: random.Random, tool: str, words: str) -> dict[str, Any]:
     if fails:
         return {"success": False, "error": words[:200]}
     lines = words.splitlines()
-    return {
+    answers: dict[str, dict[str, Any]] = {
         "read_file": {"content": words, "total_lines": len(lines), "file_size": len(words), "truncated": False},
         "write_file": {"bytes_written": len(words), "diff": words},
         "patch": {"success": True, "diff": words, "files_modified": ["src/app/main.py"]},
@@ -132,7 +132,8 @@ def answer(chance: random.Random, tool: str, words: str) -> dict[str, Any]:
             "results": [{"url": "https://example.org", "title": "Example", "content": words, "error": None}]
         },
         "browser_navigate": {"success": True, "url": "https://example.org", "title": "Example", "snapshot": words},
-    }.get(tool, {"success": True, "content": words})
+    }
+    return answers.get(tool, {"success": True, "content": words})
 
 
 def _size(chance: random.Random, mean: float) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from sample_rows import messages, text_bytes
+from sample_rows import messages, text_bytes  # type: ignore[import-not-found]
 
 os.environ.setdefault("HERMES_HOME", "/nonexistent")
 from hermes_state import SessionDB  # type: ignore[import-not-found]

@@ -34,8 +34,9 @@ def main() -> None:
         (peer_home / ".update_check").write_text('{"ts": 4102444800, "behind": 0, "rev": null, "ver": "0.19.0"}')
         environment = bytecode_cache.build_environment(Path(folder))
         environment |= {"SOJOURN_HOME": str(home), "HERMES_HOME": str(peer_home), "HOME": folder}
-        for program in ([ours, "sessions", "list"], [ours, "--json", "sessions", "list"], [theirs, "--version"]):
-            run(program, environment)
+        run([ours, "sessions", "list"], environment)
+        run([ours, "--json", "sessions", "list"], environment)
+        run([theirs, "--version"], environment)
         version, their_version = [], []
         for _ in range(ROUNDS):
             version.append(run([ours, "--version"], environment)[0])

@@ -85,7 +85,7 @@ def main(given: Path | None) -> None:
             home.mkdir()
             shutil.copyfile(given / "state.db", home / "state.db")
         else:
-            made = ["--home", home, "--sessions", str(SESSIONS), "--seed", "1", "--bytes-per-message", "1200"]
+            made = ["--home", str(home), "--sessions", str(SESSIONS), "--seed", "1", "--bytes-per-message", "1200"]
             subprocess.run([peer.python(), GENERATOR, *made], check=True, capture_output=True)
         rounds = []
         alone("mine", home, folder / "first.json")  # compiles
