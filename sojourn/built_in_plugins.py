@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from sojourn.importers.pi import plugin as pi
     from sojourn.importers.qwen import plugin as qwen
     from sojourn.importers.sojourn_export import plugin as sojourn_export
+    from sojourn.importers.watch import plugin as import_watch
     from sojourn.importers.zed import plugin as zed
     from sojourn.mcp_server.plugin import plugin as mcp_server
     from sojourn.platforms.api_server import plugin as api_server
@@ -126,6 +127,7 @@ if TYPE_CHECKING:
         opencode_export,
         openhands,
         zed,
+        import_watch,
         tools,
         mcp,
         mcp_server,
@@ -225,6 +227,7 @@ BUILT_INS = (
     BuiltIn(name="mistral-vibe", plugin=Lazy("sojourn.importers.mistral_vibe:plugin"), offers=("sources",)),
     BuiltIn(name="grok", plugin=Lazy("sojourn.importers.grok:plugin"), offers=("sources",)),
     BuiltIn(name="deepseek-harness", plugin=Lazy("sojourn.importers.deepseek_harness:plugin"), offers=("sources",)),
+    BuiltIn(name="import-watch", plugin=Lazy("sojourn.importers.watch:plugin")),
     BuiltIn(name="antigravity", plugin=Lazy("sojourn.importers.antigravity:plugin"), offers=("sources",)),
     BuiltIn(name="tools", plugin=Lazy("sojourn.tools.plugin:plugin"), offers=("tools", "context")),
     BuiltIn(name="mcp", plugin=Lazy("sojourn.tools.mcp.plugin:plugin"), offers=("tools",)),

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from sojourn.cli.views.session_uses import print_uses
     from sojourn.cli.views.sessions import print_hits, print_sessions, print_transcript
     from sojourn.cli.views.status import print_checks, print_greeting, print_next_steps, print_plugins, print_settings
+    from sojourn.history_watcher import HistoryWatcher
     from sojourn.ports.store_admin import Progress
 
     LazyCommand = Lazy[click.Command]
@@ -152,6 +153,7 @@ PRINT_USES: LazyView = Lazy("sojourn.cli.views.session_uses:print_uses")
 PRINT_SESSIONS: LazyView = Lazy("sojourn.cli.views.sessions:print_sessions")
 PRINT_TRANSCRIPT: LazyView = Lazy("sojourn.cli.views.sessions:print_transcript")
 PRINT_HISTORIES: LazyView = Lazy("sojourn.cli.views.reports:print_histories")
+HISTORY_WATCHER: Lazy[type[HistoryWatcher]] = Lazy("sojourn.history_watcher:HistoryWatcher")
 PRINT_IMPORT_REPORT: LazyView = Lazy("sojourn.cli.views.reports:print_import_report")
 PRINT_MOVE_REPORT: LazyView = Lazy("sojourn.cli.views.reports:print_move_report")
 PRINT_STATS: LazyView = Lazy("sojourn.cli.views.reports:print_stats")

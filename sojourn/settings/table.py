@@ -51,6 +51,8 @@ telemetry.endpoint | text |  |  | TELEMETRY_ENDPOINT
     An OpenTelemetry collector (OTLP over HTTP) that gets a trace of each turn: http://127.0.0.1:4318. Empty: none.
 sessions.trash_days | number | 0 | 0..36500
     After how many days in the trash a session is deleted for good; 0 keeps it until you empty the trash.
+import.watch | yes/no | no
+    Let a server import what other agents write, seconds later. Their files are only read.
 agent.runtime | text |  |  | RUNTIME
     Who answers when nobody is named. Empty: `native` if a model is ready, else `offline`.
 agent.workspace | text |  |  | WORKSPACE

@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from sojourn.cli import json_output
-from sojourn.cli.command_table import PRINT_HISTORIES, PRINT_IMPORT_REPORT
+from sojourn.cli.command_table import HISTORY_WATCHER, PRINT_HISTORIES, PRINT_IMPORT_REPORT
 from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.options import SOURCE, JsonCommand, set_flag, yes_option
-from sojourn.core.errors import SourceUnreadable
+from sojourn.core.errors import BadInput, SourceUnreadable
 from sojourn.ports.app import AppContext, ImportReport
 from sojourn.ports.importer import FoundHistory
 from sojourn.text.formatting import pluralize
@@ -25,6 +25,7 @@ def _turn_redaction_off(ctx: click.Context, param: click.Parameter, value: bool)
 @click.command("import", cls=JsonCommand)
 @click.argument("what", metavar="[SOURCE|PATH]", type=SOURCE, required=False)
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
+@click.option("--watch", is_flag=True, help="Go on: bring in what is new, seconds after it was written.")
 @yes_option
 @click.option(
     "--no-redact",
@@ -34,7 +35,9 @@ def _turn_redaction_off(ctx: click.Context, param: click.Parameter, value: bool)
     help="Keep keys, tokens and passwords as they are.",
 )
 @with_app
-async def imports(context: CommandContext, app: AppContext, what: str | None, dry_run: bool, yes: bool) -> None:
+async def imports(
+    context: CommandContext, app: AppContext, what: str | None, dry_run: bool, watch: bool, yes: bool
+) -> None:
     """Bring in the history of another agent.
 
     Looks for Hermes, Claude Code, Codex, opencode, Gemini CLI and others in their usual places,
@@ -42,6 +45,8 @@ async def imports(context: CommandContext, app: AppContext, what: str | None, dr
     Says first what it would do. Other programs' files are only read, and never their credentials.
     Importing again brings in what is new.
     """
+    if watch and dry_run:
+        raise BadInput("A dry run cannot be watched.", hint="Leave --dry-run or --watch out.")
     found = _find_histories(app, what)
     if not found and not context.json:
         click.echo("No history of another agent was found in the usual places.")
@@ -52,6 +57,7 @@ async def imports(context: CommandContext, app: AppContext, what: str | None, dr
         reports = [replace(one, dry_run=dry_run) for one in reports]  # nothing was left to import
         if not context.json:
             click.echo("There is nothing new to import.")
+    done: dict[tuple[str, str], ImportReport] = {}
     if todo and not dry_run:
         if yes or (context.is_interactive and context.ask(f"Import {_format_total(reports)} now?", default=True)):
             done = {(one.source, one.home): one for one in await run_imports(context, app, todo)}
@@ -60,7 +66,25 @@ async def imports(context: CommandContext, app: AppContext, what: str | None, dr
             click.echo("Nothing was imported." + ("" if context.is_interactive else " Use --yes to import."))
     if context.json:
         emit([json_output.encode_import_report(one) for one in reports])
+    if watch and (yes or done or not todo):
+        await _watch(context, app, what)
     _raise_unreadable(reports)
+
+
+async def _watch(context: CommandContext, app: AppContext, what: str | None) -> None:
+    """Reports each import that brings something, until the person stops it."""
+
+    def report(one: ImportReport) -> None:
+        if not (one.new_messages or one.imported or one.problem):
+            return
+        if context.json:
+            emit(json_output.encode_import_report(one))
+        else:
+            context.render(PRINT_IMPORT_REPORT, one)
+
+    if not context.json:
+        click.echo("Watching. Ctrl-C ends it.")
+    await HISTORY_WATCHER.load()(app, report, find=lambda: _find_histories(app, what)).run()
 
 
 def _find_histories(app: AppContext, what: str | None) -> list[FoundHistory]:
