@@ -23,6 +23,7 @@ from sojourn.ports.plugin import Plugin
 
 NAME = "continue"
 _INDEX = "sessions.json"
+_PLACEHOLDERS = (None, "Untitled Session", "New Session")
 _ROLES = ("user", "assistant", "tool")
 _KNOWN = ("role", "content", "toolCalls", "toolCallId", "usage", "id")
 
@@ -47,16 +48,18 @@ class ContinueImporter(FileImporter):
         document = as_mapping(read_document(one.path))
         if not isinstance(document.get("history"), list):
             raise TypeError("its messages are not a list")
+        models: dict[str, None] = {}
         started = _find_start(one) or one.began  # the program writes no times of messages
         builder = TranscriptBuilder(started)
         for number, item in enumerate(map(as_mapping, document["history"]), 1):
-            _add_item(builder, str(number), item)
+            _add_item(builder, str(number), item, models)
         prompts = (message.content for message in builder.messages if message.role == "user" and message.content)
+        title = as_text(document.get("title"))
         fields = {
             "source": NAME,
-            "title": as_text(document.get("title")) or make_title(next(prompts, "")),
+            "title": make_title(next(prompts, "")) if title in _PLACEHOLDERS else title,
             "cwd": as_text(document.get("workspaceDirectory")),
-            "model": as_text(document.get("chatModelTitle")),
+            "model": as_text(document.get("chatModelTitle")) or next(iter(models), None),
             "started_at": started,
         }
         builder.add_record("session", to_json({key: document[key] for key in document if key != "history"}))
@@ -71,7 +74,7 @@ def _find_start(one: StoredSession) -> float:
     return int(date) / 1000 if date.isdecimal() and len(date) < 16 else to_seconds(date)
 
 
-def _add_item(builder: TranscriptBuilder, native: str, item: dict[str, Any]) -> None:
+def _add_item(builder: TranscriptBuilder, native: str, item: dict[str, Any], models: dict[str, None]) -> None:
     message, pieces = as_mapping(item.get("message")), MessagePieces()
     role = str(message.get("role") or "")
     if role == "tool":
@@ -94,7 +97,15 @@ def _add_item(builder: TranscriptBuilder, native: str, item: dict[str, Any]) -> 
         builder.add_unknown(role or "item", to_json(item))
     usage = as_mapping(message.get("usage"))
     if usage:
-        builder.usage.add("", input_tokens=usage.get("promptTokens"), output_tokens=usage.get("completionTokens"))
+        model = as_text(usage.get("model")) or ""
+        models |= {model: None} if model else {}
+        builder.usage.add(
+            model,
+            input_tokens=usage.get(
+                "promptTokens", usage.get("prompt_tokens")
+            ),  # of the editor, of the terminal program
+            output_tokens=usage.get("completionTokens", usage.get("completion_tokens")),
+        )
 
 
 plugin = Plugin(name=NAME, summary="Imports the history of Continue.", sources=[ContinueImporter])

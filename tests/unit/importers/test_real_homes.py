@@ -1,13 +1,17 @@
 """Homes that the real programs left behind, counted here once more from their own files."""
 
+import gzip
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sojourn.core.messages import text_of, tool_calls_of
+from sojourn.importers.continue_dev import ContinueImporter
 from sojourn.importers.gemini import GeminiImporter
+from sojourn.importers.llm_logs import LlmImporter
 from sojourn.importers.qwen import QwenImporter
 from sojourn.ports.importer import Importer, Transcript
 
@@ -85,3 +89,52 @@ def test_a_session_that_gemini_resumed_is_one_session() -> None:
 def test_the_introduction_of_a_program_is_not_the_persons(program: str) -> None:
     words = [text for text in list_words(read_home(program), "user") if text.startswith("<")]
     assert words == []
+
+
+def test_everything_of_continue_is_there_once() -> None:
+    importer, home = ContinueImporter(), SOURCES / "continue" / "1.5.47"
+    [found] = importer.find(home, {})
+    with importer.open(found.home) as reader:
+        read = [reader.read(one.native_id) for one in list(reader.sessions())]
+    documents = [json.loads(path.read_text("utf-8")) for path in home.rglob("*.json")]
+    items = [item for one in documents if isinstance(one, dict) for item in one["history"]]
+    for role in ("user", "assistant"):
+        told = [item["message"]["content"] for item in items if item["message"]["role"] == role]
+        assert list_words(read, role) == sorted(told)
+    states = [state for item in items for state in item.get("toolCallStates", ())]
+    calls = [call.id for one in read for message in one.messages for call in tool_calls_of(message)]
+    assert calls == [state["toolCallId"] for state in states] != []
+    outputs = [
+        (message.tool_call_id, text_of(message)) for one in read for message in one.messages if message.role == "tool"
+    ]
+    assert outputs == [(state["toolCallId"], state["output"][0]["content"]) for state in states]
+    used = [one["usage"]["completionTokens"] for one in documents if isinstance(one, dict)]
+    assert sum(one.fields["output_tokens"] for one in read) == sum(used) > 0
+    assert [one.fields["title"] for one in read] == ["Read notes.txt and tell me what it says.", "Hello there"]
+    assert [(one.fields["model"], one.warnings) for one in read] == [("scripted-1", ())] * 2
+
+
+def test_everything_of_llm_is_there_once(tmp_path: Path) -> None:
+    [packed] = (SOURCES / "llm" / "0.36").rglob("logs.db.gz")
+    folder = tmp_path / ".config" / "io.datasette.llm"
+    folder.mkdir(parents=True)
+    (folder / "logs.db").write_bytes(gzip.decompress(packed.read_bytes()))
+    with sqlite3.connect(folder / "logs.db") as db:
+        roles = dict(db.execute("SELECT role, count(*) FROM messages GROUP BY role").fetchall())
+        calls = [own for (own,) in db.execute("SELECT payload ->> 'tool_call_id' FROM parts WHERE type = 'tool_call'")]
+        tokens = db.execute("SELECT sum(input_tokens), sum(output_tokens) FROM turns").fetchone()
+    db.close()
+    importer = LlmImporter()
+    [found] = importer.find(tmp_path, {})
+    with importer.open(found.home) as reader:
+        read = [reader.read(one.native_id) for one in list(reader.sessions())]
+    said = [message for one in read for message in one.messages]
+    assert {role: sum(message.role == role for message in said) for role in roles} == roles
+    assert [call.id for message in said for call in tool_calls_of(message)] == calls != []
+    assert [message.tool_call_id for message in said if message.role == "tool"] == calls
+    assert sum(one.fields["input_tokens"] for one in read) == tokens[0] > 0
+    assert sum(one.fields["output_tokens"] for one in read) == tokens[1] > 0
+    assert next(text_of(one) for one in said if one.role == "tool") == "Buy milk.\nShip the importer.\n"
+    [with_fragment] = [message for message in said if (message.content or "").endswith("What is the plan?")]
+    assert "Ship the importer." in (with_fragment.content or "")
+    assert [one.warnings for one in read] == [()] * 3
