@@ -16,6 +16,7 @@ ALL = (
     "appends",
     "store",
     "imports",
+    "import_watch",
     "achievements",
     "changes",
     "http_load",
