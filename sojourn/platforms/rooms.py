@@ -19,6 +19,7 @@ from sojourn.ports.app import HasStore
 from sojourn.ports.platform import Button
 from sojourn.ports.store import Record
 from sojourn.text.codec import decode_value, encode_value
+from sojourn.text.redaction import mark_identifiers
 
 LOCAL = "local"
 MAX_TEXT_CHARS = 100_000
@@ -137,7 +138,8 @@ class Rooms:
         return message
 
     async def _save(self, kind: str, message: RoomMessage, *, expect: int | None = None) -> None:
-        record = Record(kind=kind, key=_key(message.room, message.n), value=encode_value(message))
+        value = mark_identifiers(encode_value(message))
+        record = Record(kind=kind, key=_key(message.room, message.n), value=value)
         await self._store.put_record(record, expect=expect)
 
     async def get(self, room: str, n: int) -> RoomMessage:

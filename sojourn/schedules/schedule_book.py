@@ -16,6 +16,7 @@ from sojourn.ports.store import Record, RecordStore
 from sojourn.processes.identity import is_dead, this_process
 from sojourn.schedules.recurrence import Recurrence
 from sojourn.text.codec import decode_value, encode_value
+from sojourn.text.redaction import Identifier
 
 KIND, RUN_KIND = "schedule", "schedule_run"
 MAKE_UP_SECONDS = 24 * 3600.0  # a missed time that is older is not made up for
@@ -76,7 +77,7 @@ class ScheduleBook:
 
     async def save(self, schedule: Schedule, *, expect: int | None = None) -> Schedule:
         """Stores a schedule. Conflict unless its revision is `expect`."""
-        value = encode_value(replace(schedule, revision=0))
+        value = encode_value(replace(schedule, revision=0)) | {"deliver": Identifier(schedule.deliver)}
         kept = await self._store.put_record(Record(kind=KIND, key=schedule.id, value=value), expect=expect)
         return replace(schedule, revision=kept.revision)
 

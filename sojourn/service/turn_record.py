@@ -14,6 +14,7 @@ from sojourn.ports.service import Caller, Turn, TurnRequest
 from sojourn.ports.store import Record, Transaction
 from sojourn.processes.identity import is_dead, this_process
 from sojourn.text.codec import decode_value, encode_value
+from sojourn.text.redaction import mark_identifiers
 
 KIND = "turn"
 LEASE_SECONDS = 30.0
@@ -78,7 +79,8 @@ class TurnRecord:
         return f"{self.session}/{self.id}"
 
     def to_record(self) -> Record:
-        return Record(kind=KIND, key=self.key, value=encode_value(self), principal=self.principal, session=self.session)
+        value = mark_identifiers(encode_value(self), ("said", "holder", "name"))
+        return Record(kind=KIND, key=self.key, value=value, principal=self.principal, session=self.session)
 
 
 def list_active_turns(store: Transaction, session: SessionId | None = None) -> list[TurnRecord]:

@@ -50,7 +50,7 @@ def mark_identifiers(value: Json, texts: Container[str] = ("text", "name", "labe
     """Returns a JSON document whose strings are identifiers, but for the fields with people's words."""
     if isinstance(value, dict):
         return {
-            key if key.isidentifier() else Identifier(key): one if key in texts else mark_identifiers(one, texts)
+            (key if key in texts else Identifier(key)): one if key in texts else mark_identifiers(one, texts)
             for key, one in value.items()
         }
     if isinstance(value, (list, tuple)):

@@ -28,6 +28,7 @@ from sojourn.platforms.whatsapp.messages import WhatsappMessage, build_place, bu
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import BotProfile, Button, File, Inbound, PlatformInfo, Sent
 from sojourn.ports.store import Record
+from sojourn.text.redaction import Identifier
 
 PERSON_KIND = "whatsapp_person"  # records: the number of a person who hides it now
 _WINDOW_SECONDS = 86_400.0
@@ -99,7 +100,9 @@ class Whatsapp:
         """The number of a person, also of one who hides it now; else the id that WhatsApp gives."""
         key = f"{self.account}:{message.person}"
         if message.number and message.person:
-            await self._store.put_record(Record(kind=PERSON_KIND, key=key, value={"number": message.number}))
+            await self._store.put_record(
+                Record(kind=PERSON_KIND, key=key, value={"number": Identifier(message.number)})
+            )
         if message.number:
             return message.number
         known = await self._store.get_record(PERSON_KIND, key)

@@ -77,6 +77,7 @@ _MAX_TOOL_NAMES, _MAX_NAME_CHARS = 500, 200  # names of a session, characters of
 _MARK = f"aside-{secrets.token_hex(16)}-"
 _JSON_FIELDS = ("value", "payload", "details", "health")
 _FLAG_FIELDS = ("possible_duplicate",)
+_ID_COLUMNS = ("id", "principal", "user_id", "session_key", "chat_id", "thread_id", "source_id", "parent_session_id")
 _REDACTED_FIELDS = ("note", "error")  # the other texts are names, which are compared character by character
 
 
@@ -98,7 +99,7 @@ def coerce_column(name: str, value: Any, redact: Redactor) -> Any:
         except (TypeError, ValueError, OverflowError) as error:
             raise BadInput(f"{name} cannot be {value!r}.", hint="Pass a number.") from error
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if name in ("id", "principal") else escape(redact(text))
+    return escape(text if name in _ID_COLUMNS else redact(text))
 
 
 def coerce_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
