@@ -109,7 +109,7 @@ class Xmpp:
                 message = stanzas.parse_message(xml, archive=self.account)
                 if message is None:
                     continue
-                shown = connection.occupants.get((message.chat, message.sender.resource), "")
+                shown = connection.find_author(message.chat, message.sender.resource)
                 message = replace(message, author=shown)  # what a live message says of its author anybody could write
                 if not self._is_heard(connection, message):
                     continue

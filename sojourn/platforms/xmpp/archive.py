@@ -11,7 +11,7 @@ from sojourn.core.errors import SendRefused
 from sojourn.platforms.json_values import parse_date
 from sojourn.platforms.xmpp import stanzas
 from sojourn.platforms.xmpp.connection import XmppConnection
-from sojourn.platforms.xmpp.stanzas import CLIENT, DELAY, PAGES, ChatMessage, Element, build_page_request
+from sojourn.platforms.xmpp.stanzas import CLIENT, DELAY, PAGES, ChatMessage, Element
 
 _PAGE_MESSAGES = 100
 _FORWARDED = "{urn:xmpp:forward:0}forwarded"
@@ -35,7 +35,7 @@ class ArchivePosition:
 async def find_end(connection: XmppConnection, archive: str) -> ArchivePosition | None:
     """The newest position of an archive; None if there is no archive."""
     try:
-        results, _ = await connection.query_archive(archive, build_page_request(size=1, newest=True))
+        results, _ = await connection.query_archive(archive, size=1, is_newest=True)
     except SendRefused:
         return None
     return ArchivePosition(results[-1].get("id", ""), _parse_stamp(results[-1])) if results else ArchivePosition()
@@ -45,16 +45,15 @@ async def fetch_missed(
     connection: XmppConnection, archive: str, position: ArchivePosition
 ) -> AsyncGenerator[tuple[ArchivePosition, ChatMessage | None], None]:
     """Yields every message after a position, and its own position; None for what is not a text of somebody."""
-    after, since = position.id, ""
+    after, since = position.id, None
     while True:
-        request = build_page_request(after=after, since=since, size=_PAGE_MESSAGES)
         try:
-            results, end = await connection.query_archive(archive, request)
+            results, end = await connection.query_archive(archive, size=_PAGE_MESSAGES, after=after, since=since)
         except SendRefused as error:
             if error.kind != "not_found" or not after or since:
                 raise
             # The server no longer has that message: ask by time.
-            after, since = "", datetime.fromtimestamp(position.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            after, since = "", datetime.fromtimestamp(position.at, UTC)
             continue
         for result in results:
             id = result.get("id", "")

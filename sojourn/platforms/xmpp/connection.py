@@ -6,27 +6,31 @@ import asyncio
 import logging
 import ssl
 import uuid
+from collections.abc import Awaitable
 from contextlib import suppress
-from typing import Any, Literal, Self
+from datetime import datetime
+from typing import Any, Literal, Self, TypeVar
 
-from slixmpp import ClientXMPP, Iq
-from slixmpp.exceptions import IqError, IqTimeout
-from slixmpp.stanza import Message, Presence
+from slixmpp import JID, ClientXMPP, Iq
+from slixmpp.exceptions import IqError, IqTimeout, PresenceError
+from slixmpp.stanza import Presence
 from slixmpp.xmlstream import StanzaBase
 from slixmpp.xmlstream.handler import Callback
 from slixmpp.xmlstream.matcher import MatchXPath
 
 from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused, SojournError
 from sojourn.platforms.xmpp import XmppSettings, stanzas
-from sojourn.platforms.xmpp.stanzas import CLIENT, MAM, ROOM_USER, Element, build, parse_jid, to_send_refused
+from sojourn.platforms.xmpp.stanzas import CLIENT, MAM, Element, build, to_send_refused
 
 _REPLY_TIMEOUT_SECONDS = 20.0
 _PING_AFTER_SECONDS = 60.0
 _NO_AUTH_HINT = "Sojourn sends no password without encryption, unless `tls` is off."
 _NICK_ATTEMPTS = 3  # names
 _MAX_QUEUED = 10_000  # stanzas
-_OWN_STATUS = "110"  # of a presence: it is our own
-_OPEN_STATUS = "100"  # the room shows everybody's address
+_OWN_STATUS = 110  # of a presence: it is our own
+_OPEN_STATUS = 100  # the room shows everybody's address
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 logging.getLogger("slixmpp.xmlstream.xmlstream").setLevel(logging.INFO)  # its debug log contains the login
@@ -41,10 +45,8 @@ class XmppConnection:
         self.problem: SojournError = PlatformDown(f"The connection to {self._server} was lost.")
         self.nicks: dict[str, str] = {}  # room → our nick
         self.open_rooms: set[str] = set()  # those that show everybody's address
-        self.occupants: dict[tuple[str, str], str] = {}  # room and nick → bare address, where the room shows it
-        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._ready = asyncio.Event()
         self._closed = asyncio.Event()
-        self._joins: dict[str, asyncio.Future[None]] = {}
         self._echoes: dict[str, asyncio.Future[str]] = {}  # our message → its archive id
         self._pages: dict[str, tuple[str, list[Element]]] = {}  # query → whose archive, and what came
         self._client = self._build_client()
@@ -52,20 +54,23 @@ class XmppConnection:
     def _build_client(self) -> ClientXMPP:
         context = ssl.create_default_context()
         client = ClientXMPP(f"{self.jid}/sojourn", self._settings.password.reveal(), ssl_context=context)
-        client.register_plugin("xep_0199")  # answers pings
+        for plugin in ("xep_0045", "xep_0199", "xep_0313"):  # rooms, answers to pings, archives
+            client.register_plugin(plugin)
         client.auto_subscribe = False  # people may see us; we need not see them
         client.enable_direct_tls = client.enable_starttls = self._settings.tls
         client.enable_plaintext = not self._settings.tls
         client.plugin["feature_mechanisms"].unencrypted_scram = not self._settings.tls
-        for name, kind, handle in (("message", Message, self._on_message), ("presence", Presence, self._on_presence)):
-            client.register_handler(Callback(f"sojourn {kind.__name__}", MatchXPath(f"{CLIENT}{name}"), handle))
+        client.register_handler(Callback("sojourn", MatchXPath(f"{CLIENT}message"), self._on_message))
         for event, act in {
-            "session_start": self._on_session,
+            "session_start": lambda _: self._ready.set(),
             "failed_auth": self._on_failed_auth,
             "no_auth": lambda _: self._fail("offers no safe way to log in", hint=_NO_AUTH_HINT),
             "ssl_invalid_chain": lambda error: self._fail(f"has no certificate that this machine trusts: {error}"),
             "connection_failed": lambda error: self._fail(f"does not answer: {error}"),
             "disconnected": lambda _: self._end(),
+            "groupchat_presence": self._on_presence,
+            # the library hears only refusals that repeat what was asked
+            "presence_error": lambda one: client.event(f"muc::{one['from'].bare}::presence-error", one),
         }.items():
             client.add_event_handler(event, act)
         return client
@@ -76,7 +81,7 @@ class XmppConnection:
         self._client.connect(settings.host or None, settings.port if settings.host else None)
         try:
             async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):
-                await self._ready
+                await self._wait_for(self._ready.wait())
         except TimeoutError as error:
             await self.close()
             raise PlatformDown(f"{self._server} did not complete the login.") from error
@@ -110,15 +115,6 @@ class XmppConnection:
         self._closed.set()
         self._client.cancel_connection_attempt()  # the gateway reconnects, not the library
         self.stanzas.put_nowait(None)
-        waiting: list[asyncio.Future[Any]] = [self._ready, *self._joins.values(), *self._echoes.values()]
-        for future in waiting:
-            if not future.done():
-                future.set_exception(self.problem)
-                future.exception()  # marks the exception as retrieved
-
-    def _on_session(self, _: Any) -> None:
-        if not self._ready.done():
-            self._ready.set_result(None)
 
     def _on_failed_auth(self, stanza: Any) -> None:
         condition = str(stanza["condition"])
@@ -149,63 +145,72 @@ class XmppConnection:
 
     async def request(self, kind: Literal["get", "set"], query: Element, *, to: str = "") -> Element:
         """Sends a request (iq) and returns the element of its answer. SendRefused, PlatformDown."""
-        if not self.is_open:
-            raise self.problem
         iq: Iq = self._client.make_iq(itype=kind, ito=to or None)
         iq.append(query)
-        answer: asyncio.Future[Iq] = iq.send(timeout=_REPLY_TIMEOUT_SECONDS)  # type: ignore[no-untyped-call]
-        answer.add_done_callback(lambda done: done.cancelled() or done.exception())
-        closed = asyncio.ensure_future(self._closed.wait())
+        return await self._exchange(iq)
+
+    async def _exchange(self, iq: Iq) -> Element:
         try:
-            waiting: set[asyncio.Future[Any]] = {answer, closed}
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            if not answer.done():
-                raise self.problem
-            xml: Element = answer.result().xml
+            answer: Iq = await self._wait_for(iq.send(timeout=_REPLY_TIMEOUT_SECONDS))  # type: ignore[no-untyped-call]
         except IqError as error:
-            raise to_send_refused(error.iq.xml.find(f"{CLIENT}error")) from error
+            raise to_send_refused(error.iq) from error
         except IqTimeout as error:
-            raise PlatformDown(f"{to or self._server} does not answer any more.") from error
-        finally:
-            closed.cancel()
+            raise PlatformDown(f"{iq['to'] or self._server} does not answer any more.") from error
+        xml: Element = answer.xml
         return xml[0] if len(xml) else xml
 
-    async def query_archive(self, archive: str, content: list[Element]) -> tuple[list[Element], Element]:
-        """One page of an archive: the results, and the final element."""
-        id, found = uuid.uuid4().hex, list[Element]()
-        self._pages[id] = (archive, found)
+    async def _wait_for(self, awaitable: Awaitable[T]) -> T:
+        """An answer of the server; what is wrong with the connection, if that ends first."""
+        answer, closed = asyncio.ensure_future(awaitable), asyncio.ensure_future(self._closed.wait())
         try:
-            query = build(f"{{{MAM}}}query", "", *content, queryid=id)
-            return found, await self.request("set", query, to="" if archive == self.jid else archive)
+            await asyncio.wait([answer, closed], return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                raise self.problem
+            return answer.result()
         finally:
-            del self._pages[id]
+            answer.cancel()
+            closed.cancel()
+
+    async def query_archive(
+        self, archive: str, *, size: int, after: str = "", since: datetime | None = None, is_newest: bool = False
+    ) -> tuple[list[Element], Element]:
+        """One page of an archive: the results, and the final element."""
+        iq, found = self._client.make_iq_set(ito=None if archive == self.jid else archive), list[Element]()
+        query, page = iq["mam"], iq["mam"]["rsm"]
+        query["queryid"], page["max"] = iq["id"], str(size)
+        if since is not None:
+            query["start"] = since
+        page["before" if is_newest else "after"] = is_newest or after
+        self._pages[iq["id"]] = (archive, found)
+        try:
+            return found, await self._exchange(iq)
+        finally:
+            del self._pages[iq["id"]]
 
     async def join(self, room: str) -> None:
         """Enters a room, under another name if ours is taken. SendRefused, PlatformDown."""
-        nick = self._settings.nick
+        nick, rooms = self._settings.nick, self._client.plugin["xep_0045"]
         for _ in range(_NICK_ATTEMPTS):
-            self.nicks[room] = nick
-            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._joins[room] = future
-            history = build("{http://jabber.org/protocol/muc}history", maxstanzas="0")
-            presence = self._client.make_presence(pto=f"{room}/{nick}")
-            presence.append(build("{http://jabber.org/protocol/muc}x", "", history))
+            entry = rooms.join_muc_wait(JID(room), nick, maxstanzas=0, timeout=_REPLY_TIMEOUT_SECONDS)
             try:
-                presence.send()
-                async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):
-                    await future
-                return
-            except TimeoutError as error:
-                del self.nicks[room]
-                raise SendRefused(f"{room} does not answer.", kind="transient") from error
-            except SendRefused as error:
-                del self.nicks[room]
-                if "conflict" not in str(error):
-                    raise
+                presence, *_ = await self._wait_for(entry)
+            except (TimeoutError, ValueError) as error:  # the latter: for no reason that the library knows
+                raise SendRefused(f"{room} does not let us in.", kind="transient") from error
+            except PresenceError as error:
+                if error.condition != "conflict":
+                    raise to_send_refused(error.presence) from error
                 nick += "_"
-            finally:
-                self._joins.pop(room, None)
+                continue
+            self.nicks[room] = presence["from"].resource
+            if _OPEN_STATUS in presence["muc"]["status_codes"]:
+                self.open_rooms.add(room)
+            return
         raise SendRefused(f"All our names are taken in {room}.", kind="forbidden", hint="Set another `nick`.")
+
+    def find_author(self, room: str, nick: str) -> str:
+        """The bare address of somebody in a room, if it shows it."""
+        occupant = self._client.plugin["xep_0045"].rooms[None].get(JID(room), {}).get(nick)
+        return str(JID(occupant["jid"]).bare) if occupant else ""
 
     async def send(
         self, to: str, content: list[Element], *, is_group: bool, is_confirmed: bool = True
@@ -225,7 +230,7 @@ class XmppConnection:
                 return "", id
             if is_group:
                 async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):
-                    return await future, id
+                    return await self._wait_for(future), id
             await self.ping()
             if future.done():
                 future.result()
@@ -244,7 +249,7 @@ class XmppConnection:
             if archive is not None and (sender or self.jid).lower() in (archive, f"{archive}/sojourn"):
                 found.append(result)
         elif kind == "error":
-            self._refuse(id, to_send_refused(xml.find(f"{CLIENT}error")))
+            self._refuse(id, to_send_refused(stanza))
         elif kind == "groupchat" and self._is_own(sender):
             stanza_id, origin = xml.find(stanzas.STANZA_ID), xml.find(stanzas.ORIGIN_ID)
             future = self._echoes.get(id) or self._echoes.get(origin.get("id", "") if origin is not None else "")
@@ -267,36 +272,11 @@ class XmppConnection:
         room, _, nick = sender.partition("/")
         return bool(nick) and self.nicks.get(room) == nick
 
-    def _on_presence(self, stanza: StanzaBase) -> None:
-        """Follows who is in a room."""
-        xml: Element = stanza.xml
-        room, _, nick = xml.get("from", "").partition("/")
-        if room not in self.nicks:
-            return
-        future, kind = self._joins.get(room), xml.get("type", "")
-        about = xml.find(f"{ROOM_USER}x")
-        codes = {one.get("code") for one in about.findall(f"{ROOM_USER}status")} if about is not None else set()
-        is_own = _OWN_STATUS in codes
-        if kind == "error":
-            if future is not None and not future.done():
-                future.set_exception(to_send_refused(xml.find(f"{CLIENT}error")))
-        elif kind == "unavailable":
-            self.occupants.pop((room, nick), None)
-            if is_own and nick == self.nicks[room]:
-                self._forget_room(room)
-        elif about is not None:
-            item = about.find(f"{ROOM_USER}item")
-            jid = parse_jid(item.get("jid", "")) if item is not None else None
-            self.occupants.pop((room, nick), None)
-            if jid is not None:
-                self.occupants[room, nick] = str(jid.bare)
-            if is_own and future is not None and not future.done():
-                self.nicks[room] = nick
-                (self.open_rooms.add if _OPEN_STATUS in codes else self.open_rooms.discard)(room)
-                future.set_result(None)
-
-    def _forget_room(self, room: str) -> None:
-        """We were removed, or the room is gone."""
-        logger.warning("we are no longer in %s", room)
-        del self.nicks[room]
-        self.occupants = {key: jid for key, jid in self.occupants.items() if key[0] != room}
+    def _on_presence(self, presence: Presence) -> None:
+        """Notices that we were removed from a room, or that it is gone."""
+        room, nick = str(presence["from"].bare), presence["from"].resource
+        is_own = _OWN_STATUS in presence["muc"]["status_codes"] and self.nicks.get(room) == nick
+        if is_own and presence["type"] == "unavailable":
+            logger.warning("we are no longer in %s", room)
+            del self.nicks[room]
+            self.open_rooms.discard(room)

@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote
 from xml.etree import ElementTree
 
 from slixmpp.jid import JID, InvalidJID
+from slixmpp.xmlstream import StanzaBase
 
 from sojourn.core.errors import Refusal, SendRefused
 from sojourn.platforms.json_values import parse_date
@@ -147,15 +148,10 @@ def _strip_quote(xml: Element, body: str) -> str:
     return body
 
 
-def to_send_refused(error: Element | None) -> SendRefused:
-    """What a server says of a message that it does not take."""
-    condition, text = "undefined-condition", ""
-    for one in error if error is not None else ():
-        name = one.tag.rpartition("}")[2]
-        if name == "text":
-            text = " ".join((one.text or "").split())[:200].rstrip(".")
-        elif one.tag.startswith("{urn:ietf:params:xml:ns:xmpp-stanzas}"):
-            condition = name
+def to_send_refused(stanza: StanzaBase) -> SendRefused:
+    """What a server says of something that it does not take."""
+    condition = str(stanza["error"]["condition"] or "undefined-condition")
+    text = " ".join(stanza["error"]["text"].split())[:200].rstrip(".")
     why = f"{condition} ({text})" if text else condition
     return SendRefused(f"The server says: {why}.", kind=_KINDS.get(condition, "unknown"))
 
@@ -166,21 +162,3 @@ def build(tag: str, text: str = "", /, *children: Element, **attributes: str) ->
     made.text = _INVALID_CHARS.sub("\N{REPLACEMENT CHARACTER}", text) or None
     made.extend(children)
     return made
-
-
-def build_page_request(*, after: str = "", size: int, since: str = "", newest: bool = False) -> list[Element]:
-    """What a query to an archive says: which messages, and how many."""
-    namespace = PAGES.removesuffix("set")
-    page = build(PAGES, "", build(f"{namespace}max", str(size)))
-    if newest:
-        page.append(build(f"{namespace}before"))
-    elif after:
-        page.append(build(f"{namespace}after", after))
-    form = build("{jabber:x:data}x", "", _field("FORM_TYPE", MAM), type="submit")
-    if since:
-        form.append(_field("start", since))
-    return [form, page]
-
-
-def _field(name: str, value: str) -> Element:
-    return build("{jabber:x:data}field", "", build("{jabber:x:data}value", value), var=name)
