@@ -41,6 +41,11 @@ def escape_html(text: str) -> str:
     return html.escape(text, quote=False)
 
 
+def escape_markdown(text: str, marks: str) -> str:
+    """Puts a backslash before every character that means something in a network's Markdown."""
+    return text.translate({ord(one): f"\\{one}" for one in marks})
+
+
 def split_fences(text: str) -> str:
     """Puts an invisible space into every fence, for networks whose code blocks end at the first one."""
     return text.replace("```", "`\u200b`\u200b`")

@@ -20,6 +20,7 @@ from sojourn.platforms.dingtalk.messages import FileReference, StreamFrame, buil
 from sojourn.platforms.downloads import VendorDownloads, attach_files
 from sojourn.platforms.json_socket import JsonSocket, open_socket
 from sojourn.platforms.json_values import to_json
+from sojourn.platforms.markdown import escape_markdown
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.reply_tickets import ReplyTickets
 from sojourn.ports.app import PluginContext
@@ -28,6 +29,7 @@ from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 _MEDIA_HOSTS = ("dingtalk.com", "aliyuncs.com", "alicdn.com")
 _MAX_PARAM_BYTES = 15_000  # of the parameters of a message
 _CARD_PREFIX = "card/"
+_MARKS = "\\`*_{}[]<>()#+.!|~-"
 
 
 class DingTalk:
@@ -180,7 +182,7 @@ class DingTalkCards(DingTalk):
 def _build_card(text: str, place: Place, buttons: Sequence[Button], *, plain: bool) -> dict[str, str]:
     """The variables of a card. A button brings back its place: the callback does not name it."""
     shown = [{"text": one.label, "value": to_json(build_button_data(one, place))} for one in buttons]
-    content = to_markdown(messages.escape_markdown(text) if plain else text)
+    content = to_markdown(escape_markdown(text, _MARKS) if plain else text)
     return {"content": content, "buttons": to_json(shown)}
 
 

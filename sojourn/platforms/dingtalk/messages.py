@@ -18,7 +18,6 @@ from sojourn.ports.platform import Inbound
 _GROUP = re.compile(r"cid[\w+/=-]{4,120}")
 _PERSON = re.compile(r"[\w$:@+=.-]{1,128}")
 _TITLE_CHARS = 20
-_MARKS = re.compile(r"([\\`*_{}\[\]<>()#+.!|~-])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +152,3 @@ def to_markdown(text: str) -> str:
         is_code = is_code != line.lstrip().startswith("```")
         lines.append(line if is_code or not line.strip() else f"{line}  ")
     return "\n".join(lines).removesuffix("  ")
-
-
-def escape_markdown(text: str) -> str:
-    return _MARKS.sub(r"\\\1", text)

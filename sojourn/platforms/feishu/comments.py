@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import html
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from sojourn.core.places import Place, Sender
 from sojourn.platforms.feishu import NAME
 from sojourn.platforms.feishu.api import FeishuApi
 from sojourn.platforms.json_values import read_object, read_objects, read_text
-from sojourn.platforms.markdown import render_plain
+from sojourn.platforms.markdown import escape_html, render_plain
 from sojourn.platforms.result_codes import read_refused_code
 from sojourn.ports.platform import Inbound, Sent
 
@@ -119,7 +118,7 @@ class DocumentComments:
     async def send(self, place: Place, text: str, *, plain: bool) -> Sent:
         """Replies to a comment; where there can be no reply, with a comment of its own."""
         path, kind = _build_path(place), place.chat.split(":")[1]
-        shown = escape(text if plain else render_plain(text))
+        shown = escape_html(text if plain else render_plain(text))
         body = {"content": {"elements": [{"type": "text_run", "text_run": {"text": shown}}]}}
         try:
             page = await self._api.call("POST", f"{path}/replies", params={"file_type": kind}, json=body)
@@ -135,15 +134,10 @@ class DocumentComments:
         return Sent(place=place, id=f"comment/{id}")
 
     async def edit(self, sent: Sent, text: str, *, plain: bool) -> None:
-        shown = escape(text if plain else render_plain(text))
+        shown = escape_html(text if plain else render_plain(text))
         body = {"content": {"elements": [{"type": "text_run", "text_run": {"text": shown}}]}}
         path = f"{_build_path(sent.place)}/replies/{quote(sent.id.removeprefix('comment/'), safe='')}"
         await self._api.call("PUT", path, params={"file_type": sent.place.chat.split(":")[1]}, json=body)
-
-
-def escape(text: str) -> str:
-    """Feishu demands this of comments."""
-    return html.escape(text, quote=False)
 
 
 def _read_link(element: Mapping[str, Any]) -> str:

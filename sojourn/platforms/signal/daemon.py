@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from typing import Any
 
 import httpx2
 
 from sojourn.core.errors import KeyRefused, PlatformDown, Refusal, SendRefused, SojournError
+from sojourn.platforms.json_values import parse_object, read_object, read_objects
 from sojourn.platforms.rest_client import RestClient
 from sojourn.platforms.signal import SignalSettings
 
@@ -53,14 +53,11 @@ class SignalDaemon:
         reply = await self._http.request(
             "POST", "/api/v1/rpc", json=request | {"params": {"account": self._account, **params}}, timeout=timeout
         )
-        try:
-            answer = reply.json()
-        except (ValueError, RecursionError) as error:
-            raise SendRefused("The signal-cli daemon did not answer in JSON.", kind="transient") from error
-        if not isinstance(answer, dict) or not ("result" in answer or isinstance(answer.get("error"), dict)):
+        answer = parse_object(reply.text)
+        if error := read_object(answer, "error"):
+            raise self._to_error(error)
+        if "result" not in answer:
             raise SendRefused("The signal-cli daemon gave an unknown answer.", kind="transient")
-        if answer.get("error"):
-            raise self._to_error(answer["error"])
         return answer["result"]
 
     async def events(self) -> AsyncGenerator[Any, None]:
@@ -72,10 +69,7 @@ class SignalDaemon:
             async with stream as reply:
                 async for line in reply.aiter_lines():
                     if line.startswith("data:"):
-                        try:
-                            yield json.loads(line[5:])
-                        except (ValueError, RecursionError):
-                            continue
+                        yield parse_object(line[5:])
         except SendRefused as error:
             raise self._to_key_refused() if error.kind == "bad_format" else PlatformDown(str(error)) from error
         raise self._http.to_platform_down(EOFError("the connection was closed"))
@@ -91,13 +85,10 @@ class SignalDaemon:
             return self._to_key_refused()
         if code == -3:
             return PlatformDown(f"The daemon cannot reach Signal: {text}.")
-        response = error.get("data") if isinstance(error.get("data"), dict) else {}
-        for failure in find_failures((response or {}).get("response")):
+        for failure in find_failures(read_object(error.get("data"), "response")):
             return failure
-        if code == -4:
-            return SendRefused(why, kind="forbidden", hint=_TRUST_HINT)
-        if code == -6:
-            return SendRefused(why, kind="forbidden", hint=_CAPTCHA_HINT)
+        if hint := {-4: _TRUST_HINT, -6: _CAPTCHA_HINT}.get(code or 0):
+            return SendRefused(why, kind="forbidden", hint=hint)
         kind: Refusal = "transient" if code == -32603 else "bad_format"
         kind = "rate_limited" if code == -5 else next((kind for part, kind in _WORDS if part in words), kind)
         wait = re.search(r"retry after (\d{1,6})", words)
@@ -107,17 +98,14 @@ class SignalDaemon:
         await self._http.close()
 
 
-def find_failures(response: Any) -> list[SendRefused]:
+def find_failures(response: Any) -> Iterator[SendRefused]:
     """The failures of a message that reached nobody; one that reached some of a group has none."""
-    results = response.get("results") if isinstance(response, dict) else None
-    found = [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []
+    found = read_objects(response, "results")
     if any(one.get("type") == "SUCCESS" for one in found):
-        return []
-    failures = []
+        return
     for one in found:
         kind: Refusal = _FAILURES.get(str(one.get("type")), "unknown")
         wait = one.get("retryAfterSeconds")
         hint = _TRUST_HINT if kind == "forbidden" else _CAPTCHA_HINT if one.get("token") else ""
         seconds = float(wait) if isinstance(wait, int | float) and wait > 0 else None
-        failures.append(SendRefused(f"Signal says: {one.get('type')}.", kind=kind, retry_after=seconds, hint=hint))
-    return failures
+        yield SendRefused(f"Signal says: {one.get('type')}.", kind=kind, retry_after=seconds, hint=hint)

@@ -97,14 +97,11 @@ class Sms:
         if request.path == "status":
             return _log_failure(form)
         message = requests.parse_message(form, at=time.time())
-        if message is None or not self._is_ours(form):
+        service = self._settings.messaging_service
+        is_ours = read_field(form, "MessagingServiceSid" if service else "To") == (service or self._settings.number)
+        if message is None or not is_ours:
             return _EMPTY_ANSWER
         return Delivery(items=((message.sid, message),), answer=_EMPTY_ANSWER, is_lasting=True)
-
-    def _is_ours(self, form: Form) -> bool:
-        if self._settings.messaging_service:
-            return read_field(form, "MessagingServiceSid") == self._settings.messaging_service
-        return read_field(form, "To") == self._settings.number
 
     async def _to_inbound(self, message: TextMessage) -> Inbound | None:
         """None for the words by which people stop and start: Twilio answers these."""

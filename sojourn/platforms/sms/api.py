@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from sojourn.core.errors import SendRefused
 from sojourn.platforms.downloads import VendorDownloads
@@ -69,11 +69,11 @@ class TwilioApi:
 
     async def send(self, number: str, text: str, *, status_url: str, media_url: str = "") -> str:
         """Sends a message; gives its id. SendRefused, KeyRefused, PlatformDown."""
-        settings = self._settings
-        sender = {"MessagingServiceSid": settings.messaging_service} if settings.messaging_service else {}
-        form = {"To": number, **(sender or {"From": settings.number}), "StatusCallback": status_url}
-        form |= ({"Body": text} if text else {}) | ({"MediaUrl": media_url} if media_url else {})
-        id = read_text(await self._call("POST", f"{self._account}/Messages.json", data=form), "sid")
+        service, ours = self._settings.messaging_service, self._settings.number
+        form = {"To": number, "MessagingServiceSid": service, "From": "" if service else ours, "Body": text}
+        form |= {"MediaUrl": media_url, "StatusCallback": status_url}
+        filled = {name: value for name, value in form.items() if value}
+        id = read_text(await self._call("POST", f"{self._account}/Messages.json", data=filled), "sid")
         if not id:
             raise SendRefused("Twilio answers without an id.", kind="unknown")
         return id
@@ -81,23 +81,18 @@ class TwilioApi:
     async def list_received(self, since: float) -> list[TextMessage]:
         """What came in since then, oldest first."""
         day = datetime.fromtimestamp(since, UTC).date().isoformat()
-        query = {"DateSent>": day, "PageSize": str(_PAGE_ROWS)} | (
+        query = {"DateSent>": day, "PageSize": _PAGE_ROWS} | (
             {"To": self._settings.number} if self._settings.number else {}
         )
-        found = [one async for one in self._list_messages(query) if one.at >= since]
-        return sorted(found, key=lambda one: one.at)
-
-    async def _list_messages(self, query: Mapping[str, str]) -> AsyncGenerator[TextMessage, None]:
-        path = f"{self._account}/Messages.json"
-        params: dict[str, str] | None = dict(query)
+        found, path = list[TextMessage](), f"{self._account}/Messages.json?{urlencode(query)}"
         for _ in range(_MAX_PAGES):
-            page = await self._call("GET", path, params=params)
-            for row in read_objects(page, "messages"):
-                if (message := await self._to_message(row)) is not None:
-                    yield message
-            path, params = read_text(page, "next_page_uri"), None  # the address has its own query
+            page = await self._call("GET", path)
+            messages = [await self._to_message(row) for row in read_objects(page, "messages")]
+            found += [one for one in messages if one is not None and one.at >= since]
+            path = read_text(page, "next_page_uri")
             if not path.startswith(f"{self._account}/"):
-                return
+                break
+        return sorted(found, key=lambda one: one.at)
 
     async def _to_message(self, row: Mapping[str, Any]) -> TextMessage | None:
         sid, number = read_text(row, "sid"), read_text(row, "from")

@@ -22,11 +22,9 @@ _NUMBER = re.compile(r"\+[1-9][0-9]{5,14}")
 _SID = re.compile(r"(?:SM|MM)[0-9a-f]{32}")
 _MAX_FIELDS = 300  # of one form
 _MAX_FILES = 10  # of one message
-_DEFAULT_PORTS = {"https": 443, "http": 80}
 STOP_WORDS = frozenset({"STOP", "STOPALL", "UNSUBSCRIBE", "CANCEL", "END", "QUIT", "REVOKE", "OPTOUT"})
 START_WORDS = frozenset({"START", "UNSTOP"})
-_HELP_WORDS = frozenset({"HELP", "INFO"})
-CONTROL_WORDS = STOP_WORDS | START_WORDS | _HELP_WORDS  # Twilio answers these itself
+CONTROL_WORDS = STOP_WORDS | START_WORDS | {"HELP", "INFO"}  # Twilio answers these itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +56,7 @@ def is_number(text: str) -> bool:
 def parse_form(body: bytes) -> Form:
     """RequestRefused (400) if it is no form."""
     try:
-        text = body.decode("ascii")
-        return parse_qs(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="replace")
+        return parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="replace")
     except ValueError as error:
         raise RequestRefused("it is not the form that was expected", status=400) from error
 
@@ -78,17 +75,14 @@ def is_signed(token: Secret, url: str, form: Form, given: str) -> bool:
 
 def _list_spellings(url: str) -> Iterator[str]:
     parts = urlsplit(url)
-    default = _DEFAULT_PORTS.get(parts.scheme)
+    port = ":443" if parts.scheme == "https" else ":80"
+    host = parts.netloc.removesuffix(port)
     yield url
-    if parts.port is None and default:
-        yield parts._replace(netloc=f"{parts.netloc}:{default}").geturl()
-    elif parts.port == default:
-        yield parts._replace(netloc=parts.netloc.rpartition(":")[0]).geturl()
+    yield url.replace(parts.netloc, host if host != parts.netloc else f"{host}{port}", 1)
 
 
 def read_field(form: Form, name: str) -> str:
-    values = form.get(name) or ("",)
-    return values[0]
+    return (form.get(name) or ("",))[0]
 
 
 def parse_message(form: Form, *, at: float) -> TextMessage | None:
@@ -96,9 +90,7 @@ def parse_message(form: Form, *, at: float) -> TextMessage | None:
     sid, number = read_field(form, "MessageSid"), read_field(form, "From")
     if _SID.fullmatch(sid) is None or not is_number(number):
         return None
-    count = read_field(form, "NumMedia")
-    numbers = range(min(int(count), _MAX_FILES)) if count.isdecimal() and len(count) < 3 else range(0)
-    files = [(read_field(form, f"MediaUrl{n}"), read_field(form, f"MediaContentType{n}")) for n in numbers]
+    files = ((read_field(form, f"MediaUrl{n}"), read_field(form, f"MediaContentType{n}")) for n in range(_MAX_FILES))
     return TextMessage(
         sid=sid,
         number=number,

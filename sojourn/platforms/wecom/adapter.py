@@ -18,6 +18,7 @@ from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
 from sojourn.core.places import Place, build_session_key
 from sojourn.platforms.downloads import VendorDownloads, attach_files, guess_media_type
 from sojourn.platforms.json_values import read_object, read_text
+from sojourn.platforms.markdown import escape_markdown
 from sojourn.platforms.newest_values import NewestValues
 from sojourn.platforms.refusals import check_length
 from sojourn.platforms.single_connection import SingleConnection
@@ -28,7 +29,7 @@ from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 
 _MEDIA_HOSTS = ("work.weixin.qq.com", "weixin.qq.com", "qpic.cn", "myqcloud.com")
-_UNKNOWN_TYPE = "application/octet-stream"
+_MARKS = "\\`*_[]<>()#~|"
 _STREAM_PREFIX = "stream/"
 _MORE = "…"  # ends a text that is still growing
 _STREAM_SECONDS = 300.0  # WeCom ends a stream after six to ten minutes
@@ -63,8 +64,7 @@ class Wecom:
         self._downloads = VendorDownloads("WeCom", _MEDIA_HOSTS, origin=origin)
         self._line = SingleConnection(lambda: WecomConnection.open(self._settings))
         self._tickets = NewestValues[ReplyContext]()  # of the newest message in each place
-        self._streams = NewestValues[ReplyContext]()  # by the id of the stream
-        self._edited_at: dict[str, float] = {}  # streams
+        self._streams = NewestValues[tuple[ReplyContext, float]]()  # by their ids, and when they were changed
         self._presses = NewestValues[ReplyContext]()  # by the id of the card's task
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
@@ -97,7 +97,7 @@ class Wecom:
     async def _fetch(self, link: MediaLink) -> File:
         data, _ = await self._downloads.fetch_bytes(link.url)
         data = messages.decrypt_file(data, link.key) if link.key else data
-        return File(name="file", media_type=guess_media_type(data) or _UNKNOWN_TYPE, data=data)
+        return File(name="file", media_type=guess_media_type(data) or "application/octet-stream", data=data)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         """Answers the newest message with a stream. It is left open if the text ends in an ellipsis, for edits."""
@@ -106,7 +106,7 @@ class Wecom:
         if ticket is not None and ticket.is_usable(_STREAM_SECONDS):
             sent = Sent(place=place, id=f"{_STREAM_PREFIX}{uuid.uuid4().hex}")
             try:
-                await self._write_stream(ticket, sent.id, content, is_growing=text.endswith(_MORE))
+                await self._write_stream(ticket, sent.id, content)
             except SendRefused as error:
                 if error.kind != "forbidden":
                     raise
@@ -114,16 +114,14 @@ class Wecom:
                 return sent
         return await self._push(place, "markdown", {"content": content})
 
-    async def _write_stream(self, context: ReplyContext, id: str, content: str, *, is_growing: bool) -> None:
+    async def _write_stream(self, context: ReplyContext, id: str, content: str) -> None:
+        is_growing = content.endswith(_MORE)
         stream = {"id": id.removeprefix(_STREAM_PREFIX), "finish": not is_growing, "content": content}
         body = {"msgtype": "stream", "stream": stream}
         await context.connection.request("aibot_respond_msg", body, reply_to=context.request)
         if is_growing:
-            self._streams[id] = context
-            self._edited_at = {one: at for one, at in self._edited_at.items() if one in self._streams}
-            self._edited_at[id] = time.monotonic()
+            self._streams[id] = context, time.monotonic()
         else:
-            self._edited_at.pop(id, None)
             self._streams.pop(id, None)
 
     async def _push(self, place: Place, kind: str, content: Mapping[str, Any]) -> Sent:
@@ -145,14 +143,11 @@ class Wecom:
             body = {"response_type": "update_template_card", "template_card": card}
             await press.connection.request("aibot_respond_update_msg", body, reply_to=press.request)
             return
-        stream = self._streams.get(sent.id)
+        stream, changed_at = self._streams.get(sent.id, (None, 0.0))
         if stream is None or not stream.is_usable(_STREAM_SECONDS):
-            self._streams.pop(sent.id, None)
-            self._edited_at.pop(sent.id, None)
             raise SendRefused("WeCom changes an answer only while it is growing.", kind="forbidden")
-        is_growing = text.endswith(_MORE)
-        if not is_growing or time.monotonic() - self._edited_at.get(sent.id, 0.0) >= _EDIT_SECONDS:
-            await self._write_stream(stream, sent.id, content, is_growing=is_growing)
+        if not content.endswith(_MORE) or time.monotonic() - changed_at >= _EDIT_SECONDS:
+            await self._write_stream(stream, sent.id, content)
 
     async def ask(
         self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
@@ -192,8 +187,7 @@ class Wecom:
         return media
 
     def _to_content(self, text: str, plain: bool) -> str:
-        text = hide_mentions(text)
-        content = messages.escape_markdown(text) if plain else text
+        content = hide_mentions(escape_markdown(text, _MARKS) if plain else text)
         check_length(content, self.info)
         return content
 

@@ -50,14 +50,11 @@ class WecomConnection(RequestSocket[dict[str, Any]]):
         try:
             body = {"bot_id": settings.bot_id, "secret": settings.secret.reveal()}
             await connection.request("aibot_subscribe", body)
-        except SendRefused as error:
+        except (SendRefused, PlatformDown) as error:
             await connection.close()
-            if error.kind in ("rate_limited", "transient"):
+            if isinstance(error, PlatformDown) or error.kind in ("rate_limited", "transient"):
                 raise PlatformDown(str(error)) from error
             raise KeyRefused(f"WeCom refuses the bot. {error}", hint=f"Correct {SECRET_VARIABLE}.") from error
-        except PlatformDown:
-            await connection.close()
-            raise
         connection.start_heart()
         return connection
 

@@ -20,7 +20,6 @@ from sojourn.ports.platform import Button, Inbound
 CARD_PREFIX = "card/"
 _GROUP_PREFIX = "group:"
 _ID = re.compile(r"[\w@.-]{1,128}")
-_MARKS = re.compile(r"([\\`*_\[\]<>()#~|])")
 _MAX_BUTTONS = 6  # of a card
 _MAX_PADDING_BYTES = 32
 
@@ -130,10 +129,6 @@ def build_settled_card(text: str, task: str) -> dict[str, Any]:
 def hide_mentions(text: str) -> str:
     """Keeps a text from calling people: WeCom reads <@name> in Markdown."""
     return text.replace("<@", "<\u200b@")
-
-
-def escape_markdown(text: str) -> str:
-    return _MARKS.sub(r"\\\1", text)
 
 
 def decrypt_file(data: bytes, key: str) -> bytes:
