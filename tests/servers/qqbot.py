@@ -29,6 +29,11 @@ class Refused(Exception):
         self.status, self.code = status, code
 
 
+def answer(page: Any) -> web.Response:
+    """QQ's own client reads JSON only if its type has no further parameters."""
+    return web.Response(body=json.dumps(page).encode(), content_type="application/json")
+
+
 class QqbotServer:
     """As documented: what a bot needs of it. A session is resumed behind the number that the bot gives."""
 
@@ -58,6 +63,7 @@ class QqbotServer:
             [
                 web.post("/app/getAppAccessToken", self._token),
                 web.get("/gateway/bot", self._gateway),
+                web.get("/users/@me", self._profile),
                 web.get("/ws", self._socket),
                 web.post("/v2/{kind:users|groups}/{id}/messages", self._message),
                 web.post("/{kind:channels|dms}/{id}/messages", self._message),
@@ -71,12 +77,12 @@ class QqbotServer:
     async def _token(self, request: web.Request) -> web.StreamResponse:
         asked = await request.json()
         if self.token_result is not None:
-            return web.json_response(self.token_result)
+            return answer(self.token_result)
         if (asked["appId"], asked["clientSecret"]) != (APP, SECRET):
-            return web.json_response({"code": 100016, "message": "invalid appid or secret"})
+            return answer({"code": 100016, "message": "invalid appid or secret"})
         token = f"token{next(self._numbers)}"
         self.tokens.add(token)
-        return web.json_response({"access_token": token, "expires_in": "7200"})
+        return answer({"access_token": token, "expires_in": "7200"})
 
     async def _check(self, request: web.Request) -> dict[str, Any]:
         if self.dead:
@@ -99,7 +105,13 @@ class QqbotServer:
 
     async def _gateway(self, request: web.Request) -> web.StreamResponse:
         await self._check(request)
-        return web.json_response({"url": f"ws{self.url.removeprefix('http')}/ws", "shards": 1})
+        limit = {"total": 1000, "remaining": 1000, "reset_after": 0, "max_concurrency": 1}
+        address = f"ws{self.url.removeprefix('http')}/ws"
+        return answer({"url": address, "shards": 1, "session_start_limit": limit})
+
+    async def _profile(self, request: web.Request) -> web.StreamResponse:
+        await self._check(request)
+        return answer({"id": "1", "username": "Garden", "avatar": "https://q.example/1.png"})
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         line = web.WebSocketResponse()
@@ -130,12 +142,13 @@ class QqbotServer:
             for event in self.sessions[given["session_id"]]:
                 if event["s"] > given["seq"]:
                     await line.send_json(event)
-            await line.send_json({"op": 0, "t": "RESUMED", "s": None, "d": ""})
+            await line.send_json({"op": 0, "t": "RESUMED", "s": next(self._numbers), "d": ""})
         else:
             assert given["intents"] & 1 << 25
             session = f"session{next(self._numbers)}"
             self.sessions = {session: []}
-            ready = {"version": 1, "session_id": session, "user": {"id": "1", "username": "s", "bot": True}}
+            user = {"id": "1", "username": "Garden", "bot": True}
+            ready = {"version": 1, "session_id": session, "user": user, "shard": [0, 1]}
             await line.send_json({"op": 0, "t": "READY", "s": next(self._numbers), "d": ready})
         self.lines.append((request, line))
 
@@ -152,7 +165,7 @@ class QqbotServer:
                 await line.send_str(text)
 
     async def _message(self, request: web.Request) -> web.StreamResponse:
-        asked = await self._check(request)
+        asked = {name: one for name, one in (await self._check(request)).items() if one is not None}
         self.bodies.append(asked)
         if self.faults:
             raise self._to_web_error(self.faults.pop(0))
@@ -171,7 +184,7 @@ class QqbotServer:
         shown = json.loads(buttons[0].value)["id"] if buttons else id
         posted = PostedMessage(id=shown, text=text, by="bot", files=files, buttons=buttons)
         self.posts.setdefault(f"{kind}:{request.match_info['id']}", []).append(posted)
-        return web.json_response({"id": id, "timestamp": datetime.now(UTC).isoformat()})
+        return answer({"id": id, "timestamp": datetime.now(UTC).isoformat()})
 
     async def _upload(self, request: web.Request) -> web.StreamResponse:
         asked = await self._check(request)
@@ -179,13 +192,13 @@ class QqbotServer:
         info = f"info{next(self._numbers)}"
         data = base64.b64decode(asked["file_data"])
         self.uploads[info] = File(name="", media_type=str(asked["file_type"]), data=data)
-        return web.json_response({"file_uuid": "u", "file_info": info, "ttl": 600})
+        return answer({"file_uuid": "u", "file_info": info, "ttl": 600})
 
     async def _confirm(self, request: web.Request) -> web.StreamResponse:
         assert await self._check(request) == {"code": 0}
         self.confirmed.append(request.match_info["id"])
         self.changed.ring()
-        return web.json_response({})
+        return answer({})
 
     async def _media(self, request: web.Request) -> web.StreamResponse:
         file = self.files[request.match_info["id"]]

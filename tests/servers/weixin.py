@@ -27,6 +27,7 @@ TOKEN, ACCOUNT = "t0ken-27182818", "bot1@im.bot"
 ANN, BEN = Sender(id="ann@im.wechat"), Sender(id="ben@im.wechat")
 FIRST_ID = 9_007_199_254_740_993  # does not fit into a double
 POLL_SECONDS = 30.0
+CLIENT_VERSIONS = (str(2 << 16 | 4 << 8 | 9), str(2 << 16 | 1 << 8 | 8))  # of the plugin: ours, and an older client's
 
 
 class WeixinServer:
@@ -75,10 +76,10 @@ class WeixinServer:
         headers = request.headers
         assert headers["AuthorizationType"] == "ilink_bot_token"
         assert headers["iLink-App-Id"] == "bot"
-        assert headers["iLink-App-ClientVersion"] == str(2 << 16 | 4 << 8 | 9)
+        assert headers["iLink-App-ClientVersion"] in CLIENT_VERSIONS
         assert 0 <= int(base64.b64decode(headers["X-WECHAT-UIN"])) < 2**32
         body = json.loads(await request.read())
-        assert len(body["base_info"]["bot_agent"].encode()) <= 256
+        assert len(body["base_info"].get("bot_agent", "").encode()) <= 256
         if headers.get("Authorization") != f"Bearer {TOKEN}":
             text = json.dumps({"ret": -14, "errcode": -14, "errmsg": "session timeout"})
             raise web.HTTPOk(text=text, content_type="application/json")

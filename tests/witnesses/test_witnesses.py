@@ -6,12 +6,14 @@ Each runs as a separate process in an environment of its own (scripts/witness), 
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -19,7 +21,9 @@ from sojourn.core.settings import Secret
 from sojourn.platforms.feishu.frames import FeishuFrame, build_ping, decode_frame
 from sojourn.platforms.request_checks import compute_hub_signature
 from sojourn.platforms.sms.requests import compute_signature
-from tests.servers import dingtalk, feishu, microsoft, sms, teams, wecom, whatsapp
+from sojourn.platforms.wecom_app import callbacks
+from sojourn.testing.platform_harness import PICTURE
+from tests.servers import dingtalk, feishu, microsoft, qqbot, sms, teams, wecom, wecom_app, weixin, whatsapp
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -184,3 +188,57 @@ async def test_a_client_of_whatsapp_reads_our_requests_and_uses_our_server():
     assert (text.id, text.text, text.reactions) == (told["sent"], "from *pywa*", ("👍",))
     assert [(one.label, one.value) for one in question.buttons] == [("Yes", "q:0"), ("No", "q:1")]
     assert (server.read, server.uploads[told["media"]].data) == ([id], b"bytes")
+
+
+async def test_qqs_client_identifies_hears_and_answers():
+    async with qqbot.qqbot_rig() as harness:
+        server = harness.server
+        async with witness("qqbot", "clients/qqbot_client.py", qqbot.APP, qqbot.SECRET, server.url) as read:
+            await asyncio.wait_for(server.until_linked(), 30)
+            place = harness.connect().home(f"c2c:{qqbot.ANN.id}")
+            id = await harness.write(place, "good morning", qqbot.ANN)
+            told = await read()
+    assert (told["id"], told["text"], told["by"]) == (id, "good morning", qqbot.ANN.id)
+    [posted], [body] = server.posts[place.chat], server.bodies
+    assert (posted.id, posted.text) == (told["sent"], "good night")
+    assert (body["msg_id"], body["msg_seq"]) == (id, 2)
+    assert server.signed_in[0]["op"] == 2
+
+
+async def test_a_client_of_weixin_polls_answers_and_reads_our_files(tmp_path):
+    picture = tmp_path / PICTURE.name
+    picture.write_bytes(PICTURE.data)
+    async with weixin.weixin_rig() as harness:
+        server, place = harness.server, harness.connect().home(weixin.ANN.id)
+        id = await harness.write(place, "good morning", weixin.ANN, files=[PICTURE])
+        words = (server.url, weixin.TOKEN, str(picture))
+        async with witness("weixin", "clients/weixin_client.py", *words) as read:
+            told = await read()
+    assert (str(told["id"]), told["text"], told["by"]) == (id, "good morning", weixin.ANN.id)
+    assert told["files"] == [PICTURE.data.hex()]
+    text, caption, sent = server.posts[weixin.ANN.id]
+    assert (text.text, caption.text, sent.files[0].data) == ("good night", "a dot", PICTURE.data)
+    assert server.typing == [(weixin.ANN.id, 1)]
+
+
+async def test_a_client_of_wecom_reads_our_callbacks_and_we_read_its():
+    async with wecom_app.wecom_app_rig() as harness:
+        fields = harness.server.build_fields(wecom_app.ANN, "good <morning>")
+    body = wecom_app.wrap(wecom_app.encrypt(wecom_app.to_xml(fields)))
+    signed = parse_qs(wecom_app.sign_request(body)[0].partition("?")[2])
+    echo = wecom_app.encrypt(b"1616140317555161061")
+    check = {name: one[0] for name, one in parse_qs(wecom_app.sign_query(echo, echostr=echo)).items()}
+    message = {name: one[0] for name, one in signed.items()} | {"body": body.decode()}
+    plain = wecom_app.to_xml(fields).decode()
+    words = (wecom_app.TOKEN, wecom_app.AES_KEY, wecom_app.CORP)
+    call = json.dumps({"check": check, "message": message, "plain": plain})
+    async with witness("wechatpy", "clients/wechatpy_client.py", *words, call) as read:
+        told = await read()
+    assert (told["echo"], told["id"], told["text"]) == ("1616140317555161061", int(fields["MsgId"]), "good <morning>")
+    assert (told["by"], told["to"], told["agent"]) == (wecom_app.ANN.id, wecom_app.CORP, wecom_app.AGENT)
+    keys = callbacks.CallbackKeys(
+        token=wecom_app.TOKEN, aes_key=callbacks.parse_aes_key(wecom_app.AES_KEY), receiver=wecom_app.CORP
+    )
+    made = dict(re.findall(r"<(Encrypt|MsgSignature|TimeStamp|Nonce)>(?:<!\[CDATA\[)?([^<\]]+)", told["made"]))
+    query = {"msg_signature": made["MsgSignature"], "timestamp": made["TimeStamp"], "nonce": made["Nonce"]}
+    assert callbacks.open_callback(keys, query, made["Encrypt"]) == plain
