@@ -13,12 +13,15 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from scripts.code_measures import Tree
 
 ALLOWED = Path(__file__).with_name("names_allowed.txt")
 MOST_FILE_LINES = 400
 MOST_FUNCTION_LINES = 60
+MOST_ADAPTER_LINES = 700  # of code, without blank lines, comments and docstrings
+MOST_MEDIAN_ADAPTER_LINES = 350
 READING_BUDGET_LINES = 5000
 READING_BUDGET = "reading-budget"
 
@@ -29,6 +32,15 @@ def _long_files(tree: Tree) -> list[str]:
 
 def _long_functions(tree: Tree) -> list[str]:
     return [where for lines, where in tree.function_lengths() if lines > MOST_FUNCTION_LINES]
+
+
+def _long_adapters(tree: Tree) -> list[str]:
+    return [name for lines, name in tree.adapter_lengths() if lines > MOST_ADAPTER_LINES]
+
+
+def _long_median_adapter(tree: Tree) -> list[str]:
+    lengths = [lines for lines, _ in tree.adapter_lengths()]
+    return ["platforms"] if lengths and median(lengths) > MOST_MEDIAN_ADAPTER_LINES else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +59,10 @@ RULES: Mapping[str, Rule] = {
     "unit": Rule(Tree.unitless_constants, "put the unit into the constant's name, or into a comment on its line"),
     "long-file": Rule(_long_files, f"split the file before {MOST_FILE_LINES} lines"),
     "long-function": Rule(_long_functions, f"split the function before {MOST_FUNCTION_LINES} lines"),
+    "long-adapter": Rule(_long_adapters, f"at most {MOST_ADAPTER_LINES} lines of code; share what several networks do"),
+    "adapter-median": Rule(
+        _long_median_adapter, f"at most {MOST_MEDIAN_ADAPTER_LINES} lines of code; share what several networks do"
+    ),
 }
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -86,6 +88,24 @@ class Module:
     def package(self) -> str:
         parts = Path(self.path).parts
         return parts[1] if len(parts) > 2 else parts[-1]
+
+    def count_code_lines(self) -> int:
+        """Lines that hold code: not blank, and neither comment nor docstring."""
+        silent = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+        tokens = tokenize.generate_tokens(io.StringIO(self.text).readline)
+        spans = [(one.start[0], one.end[0]) for one in tokens if one.type not in silent and one.string]
+        code = {line for first, last in spans for line in range(first, last + 1)}
+        return len(code - set(self._docstring_lines()))
+
+    def _docstring_lines(self) -> Iterator[int]:
+        kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        for node in ast.walk(self.tree):
+            if isinstance(node, kinds) and ast.get_docstring(node) is not None:
+                yield from range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+
+    def declares_plugin(self) -> bool:
+        names = [one for node in self.tree.body if isinstance(node, ast.Assign) for one in node.targets]
+        return any(isinstance(one, ast.Name) and one.id == "plugin" for one in names)
 
     def functions(self) -> Iterator[Function]:
         """Every function, the nested ones included."""
@@ -192,6 +212,16 @@ class Tree:
 
     def file_lengths(self) -> list[tuple[int, str]]:
         return sorted(((len(one.lines), one.path) for one in self.modules), reverse=True)
+
+    def adapter_lengths(self) -> list[tuple[int, str]]:
+        """Lines of code of each chat network: of its folder, settings included, or of its file. What several networks
+        share stands beside the folders and is not counted."""
+        counted = Counter[str]()
+        for module in self.modules:
+            parts = Path(module.path).parts[1:]
+            if parts[0] == "platforms" and (len(parts) > 2 or module.declares_plugin()):
+                counted["/".join(parts[:2])] += module.count_code_lines()
+        return sorted(((lines, name) for name, lines in counted.items()), reverse=True)
 
     def function_lengths(self) -> list[tuple[int, str]]:
         found = ((one.length, one.where) for module in self.modules for one in module.functions())

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from scripts.check_names import MOST_FILE_LINES, MOST_FUNCTION_LINES
+from scripts.check_names import MOST_ADAPTER_LINES, MOST_FILE_LINES, MOST_FUNCTION_LINES
 from scripts.code_measures import Tree
 
 SHOWN_ROWS = 12
@@ -39,6 +39,8 @@ def main(root: Path) -> None:
     show_figure("all packages without testing", packages.total() - packages["testing"], MOST_TOTAL_LINES)
     show_longest("longest files", tree.file_lengths(), MOST_FILE_LINES)
     show_longest("longest functions", tree.function_lengths(), MOST_FUNCTION_LINES)
+
+    show_longest("longest adapters, lines of code", tree.adapter_lengths(), MOST_ADAPTER_LINES)
 
     print("\nnames")
     show_figure("modules that end in -ing", len(tree.gerund_modules()), 0)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-_MAX_KEPT = 500  # values
-
 V = TypeVar("V")
 
 
 class NewestValues(dict[str, V], Generic[V]):
-    """Keeps the values that were put in last; the oldest are dropped."""
+    """Keeps the values that were put in last, at most `limit`; the oldest are dropped."""
+
+    def __init__(self, limit: int = 500) -> None:
+        super().__init__()
+        self._limit = limit
 
     def __setitem__(self, key: str, value: V) -> None:
         self.pop(key, None)
         super().__setitem__(key, value)
-        while len(self) > _MAX_KEPT:
+        while len(self) > self._limit:
             del self[next(iter(self))]

@@ -81,9 +81,8 @@ class TwilioApi:
     async def list_received(self, since: float) -> list[TextMessage]:
         """What came in since then, oldest first."""
         day = datetime.fromtimestamp(since, UTC).date().isoformat()
-        query = {"DateSent>": day, "PageSize": _PAGE_ROWS} | (
-            {"To": self._settings.number} if self._settings.number else {}
-        )
+        query = {"DateSent>": day, "PageSize": str(_PAGE_ROWS), "To": self._settings.number}
+        query = {name: value for name, value in query.items() if value}
         found, path = list[TextMessage](), f"{self._account}/Messages.json?{urlencode(query)}"
         for _ in range(_MAX_PAGES):
             page = await self._call("GET", path)

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import hmac
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
@@ -70,15 +70,11 @@ def compute_signature(token: Secret, url: str, form: Form) -> str:
 
 def is_signed(token: Secret, url: str, form: Form, given: str) -> bool:
     """Twilio writes the default port into the address, or leaves it out."""
-    return any(is_equal(given, compute_signature(token, one, form)) for one in _list_spellings(url))
-
-
-def _list_spellings(url: str) -> Iterator[str]:
     parts = urlsplit(url)
     port = ":443" if parts.scheme == "https" else ":80"
     host = parts.netloc.removesuffix(port)
-    yield url
-    yield url.replace(parts.netloc, host if host != parts.netloc else f"{host}{port}", 1)
+    other = url.replace(parts.netloc, host if host != parts.netloc else f"{host}{port}", 1)
+    return any(is_equal(given, compute_signature(token, one, form)) for one in (url, other))
 
 
 def read_field(form: Form, name: str) -> str:

@@ -24,7 +24,7 @@ from sojourn.platforms.refusals import check_length
 from sojourn.platforms.single_connection import SingleConnection
 from sojourn.platforms.wecom import NAME, WecomSettings, messages
 from sojourn.platforms.wecom.connection import WecomConnection
-from sojourn.platforms.wecom.messages import CARD_PREFIX, MediaLink, hide_mentions
+from sojourn.platforms.wecom.messages import CARD_PREFIX, hide_mentions
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 
@@ -89,14 +89,14 @@ class Wecom:
         bare = messages.to_inbound(body, self._settings.name) if frame.get("cmd") == "aibot_msg_callback" else None
         if bare is None:
             return None
-        inbound = await attach_files(bare, (self._fetch(one) for one in messages.read_media(body)))
+        inbound = await attach_files(bare, (self._fetch(*one) for one in messages.read_media(body)))
         if inbound is not None and request:
             self._tickets[build_session_key(inbound.place)] = context
         return inbound
 
-    async def _fetch(self, link: MediaLink) -> File:
-        data, _ = await self._downloads.fetch_bytes(link.url)
-        data = messages.decrypt_file(data, link.key) if link.key else data
+    async def _fetch(self, url: str, key: str) -> File:
+        data, _ = await self._downloads.fetch_bytes(url)
+        data = messages.decrypt_file(data, key) if key else data
         return File(name="file", media_type=guess_media_type(data) or "application/octet-stream", data=data)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:

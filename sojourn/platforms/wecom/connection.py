@@ -71,9 +71,10 @@ class WecomConnection(RequestSocket[dict[str, Any]]):
 
     def take(self, message: str | bytes) -> bool:
         frame = parse_object(message)
+        event = read_object(read_object(frame, "body"), "event")
         if "errcode" in frame:
             self.resolve(read_text(read_object(frame, "headers"), "req_id"), frame)
-        elif _is_replacement(frame):
+        elif frame.get("cmd") == "aibot_event_callback" and event.get("eventtype") == "disconnected_event":
             self.is_replaced = True
             return False
         else:
@@ -86,8 +87,3 @@ class WecomConnection(RequestSocket[dict[str, Any]]):
             while True:
                 await asyncio.sleep(_HEARTBEAT_SECONDS)
                 await self.request("ping", None)
-
-
-def _is_replacement(frame: Mapping[str, Any]) -> bool:
-    event = read_object(read_object(frame, "body"), "event")
-    return frame.get("cmd") == "aibot_event_callback" and event.get("eventtype") == "disconnected_event"

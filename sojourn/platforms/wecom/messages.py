@@ -6,7 +6,6 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sojourn.core.errors import BadInput, SendRefused
@@ -22,14 +21,6 @@ _GROUP_PREFIX = "group:"
 _ID = re.compile(r"[\w@.-]{1,128}")
 _MAX_BUTTONS = 6  # of a card
 _MAX_PADDING_BYTES = 32
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MediaLink:
-    """A file of a message: its address and the key that decrypts it."""
-
-    url: str
-    key: str
 
 
 def build_place(chat: str, *, is_group: bool) -> Place:
@@ -81,9 +72,10 @@ def _read_words(part: Mapping[str, Any]) -> str:
     return read_text(read_object(part, kind), "content") if kind in ("text", "voice") else ""
 
 
-def read_media(body: Mapping[str, Any]) -> list[MediaLink]:
+def read_media(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The files of a message: their addresses, and the keys that decrypt them."""
     pages = [read_object(part, read_text(part, "msgtype")) for part in _list_parts(body)]
-    return [MediaLink(url=url, key=read_text(one, "aeskey")) for one in pages if (url := read_text(one, "url"))]
+    return [(url, read_text(one, "aeskey")) for one in pages if (url := read_text(one, "url"))]
 
 
 def to_press(body: Mapping[str, Any]) -> tuple[Inbound, str] | None:

@@ -10,13 +10,15 @@ import logging
 import re
 import time
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable
 from dataclasses import replace
 
 from sojourn.core.errors import BadConfig, BadInput, PlatformDown, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.cursor import CursorStore
+from sojourn.platforms.downloads import attach_files
 from sojourn.platforms.markdown import STAR_STYLE, render
+from sojourn.platforms.newest_values import NewestValues
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.single_connection import SingleConnection
 from sojourn.platforms.xmpp import NAME, XmppSettings, stanzas
@@ -85,7 +87,7 @@ class Xmpp:
             logger.warning("%s cannot be joined: %s", room, error)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        connection, seen = await self._line.get(), dict[str, None]()
+        connection, seen = await self._line.get(), NewestValues[None](_MAX_SEEN)
         early = deque(connection.stanzas.get_nowait() for _ in range(connection.stanzas.qsize()))
         await self._load()
         async with refusals_as_outage():
@@ -104,9 +106,8 @@ class Xmpp:
                 is_early = bool(early)  # came before the archive was asked, so it was there, if it is archived
                 if (xml := early.popleft() if early else await connection.stanzas.get()) is None:
                     break
-                if await self._accept_invitation(connection, xml):
-                    continue
-                message = stanzas.parse_message(xml, archive=self.account)
+                is_invitation = await self._accept_invitation(connection, xml)
+                message = None if is_invitation else stanzas.parse_message(xml, archive=self.account)
                 if message is None:
                     continue
                 shown = connection.find_author(message.chat, message.sender.resource)
@@ -123,8 +124,6 @@ class Xmpp:
                     seen[message.archive_id] = None
                     self._positions[archive] = ArchivePosition(message.archive_id, message.at or time.time())
                     await self._save()
-                while len(seen) > _MAX_SEEN:
-                    del seen[next(iter(seen))]
         raise connection.problem
 
     async def _find_position(self, connection: XmppConnection, archive: str) -> bool:
@@ -165,7 +164,7 @@ class Xmpp:
         return bool(message.author) and message.author != self.account
 
     async def _to_inbound(self, connection: XmppConnection, message: ChatMessage) -> Inbound:
-        text, files, is_called = message.text, tuple[File, ...](), not message.is_group
+        text, fetches, is_called = message.text, list[Awaitable[File]](), not message.is_group
         if message.is_group:
             nick = connection.nicks.get(message.chat, self._settings.nick)
             call = re.match(rf"{re.escape(nick)}[:,]\s*(.*)", text, re.IGNORECASE | re.DOTALL)
@@ -173,23 +172,19 @@ class Xmpp:
             is_called = is_named or message.reply_author == f"{message.chat}/{nick}"
             text = call[1] if call else text
         if message.link and can_download(message.link, self._settings, self._server):
-            try:
-                files = (await download(message.link),)
-                text = text.replace(message.link, "").strip()
-            except (SendRefused, PlatformDown) as error:  # retrying would block the next messages
-                text = f"{text}\n[The file could not be downloaded: {error}]".strip()
+            text, fetches = text.replace(message.link, "").strip(), [download(message.link)]
         sender = message.author if message.is_group else message.chat
         answers = message.reply_to
-        return Inbound(
+        inbound = Inbound(
             id=message.id,
             place=self._place(message.chat, is_group=message.is_group),
             sender=Sender(id=sender, name=message.sender.resource if message.is_group else message.sender.user),
             text=text,
-            files=files,
             at=message.at or time.time(),
             reply_to=answers and (build_message_id(answers, "") if message.is_group else build_message_id("", answers)),
             mentioned=is_called,
         )
+        return await attach_files(inbound, fetches, [message.link]) or inbound
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         check_length(text, self.info)
@@ -212,8 +207,8 @@ class Xmpp:
 
     async def typing(self, place: Place) -> None:
         state = [build("{http://jabber.org/protocol/chatstates}composing"), build("{urn:xmpp:hints}no-store")]
-        is_group = place.kind == "group"
-        await (await self._line.get()).send(place.chat, state, is_group=is_group, is_confirmed=False)
+        connection = await self._line.get()
+        await connection.send(place.chat, state, is_group=place.kind == "group", is_confirmed=False)
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
         connection = await self._line.get()

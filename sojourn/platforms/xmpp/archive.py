@@ -59,11 +59,9 @@ async def fetch_missed(
             id = result.get("id", "")
             if not id or id == position.id:
                 continue
-            stamp = result.find(f"{_FORWARDED}/{DELAY}")
-            message = result.find(f"{_FORWARDED}/{CLIENT}message")
-            delay = stamp.get("stamp", "") if stamp is not None else ""
-            text = stanzas.parse_message(message, archive_id=id, delay=delay) if message is not None else None
-            yield ArchivePosition(id, _parse_stamp(result)), text
+            at, message = _parse_stamp(result), result.find(f"{_FORWARDED}/{CLIENT}message")
+            text = stanzas.parse_message(message, archive_id=id, at=at) if message is not None else None
+            yield ArchivePosition(id, at), text
         last = stanzas.find_text(end, f"{PAGES}/{PAGES.removesuffix('set')}last")
         if end.get("complete") == "true" or not results or not last or last == after:
             return

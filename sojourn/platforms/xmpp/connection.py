@@ -13,7 +13,6 @@ from typing import Any, Literal, Self, TypeVar
 
 from slixmpp import JID, ClientXMPP, Iq
 from slixmpp.exceptions import IqError, IqTimeout, PresenceError
-from slixmpp.stanza import Presence
 from slixmpp.xmlstream import StanzaBase
 from slixmpp.xmlstream.handler import Callback
 from slixmpp.xmlstream.matcher import MatchXPath
@@ -77,8 +76,8 @@ class XmppConnection:
 
     async def open(self) -> Self:
         """PlatformDown, KeyRefused."""
-        settings = self._settings
-        self._client.connect(settings.host or None, settings.port if settings.host else None)
+        host = self._settings.host or None
+        self._client.connect(host, self._settings.port if host else None)
         try:
             async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):
                 await self._wait_for(self._ready.wait())
@@ -178,8 +177,7 @@ class XmppConnection:
         iq, found = self._client.make_iq_set(ito=None if archive == self.jid else archive), list[Element]()
         query, page = iq["mam"], iq["mam"]["rsm"]
         query["queryid"], page["max"] = iq["id"], str(size)
-        if since is not None:
-            query["start"] = since
+        query["start"] = since
         page["before" if is_newest else "after"] = is_newest or after
         self._pages[iq["id"]] = (archive, found)
         try:
@@ -202,8 +200,7 @@ class XmppConnection:
                 nick += "_"
                 continue
             self.nicks[room] = presence["from"].resource
-            if _OPEN_STATUS in presence["muc"]["status_codes"]:
-                self.open_rooms.add(room)
+            (self.open_rooms.add if _OPEN_STATUS in presence["muc"]["status_codes"] else self.open_rooms.discard)(room)
             return
         raise SendRefused(f"All our names are taken in {room}.", kind="forbidden", hint="Set another `nick`.")
 
@@ -243,6 +240,7 @@ class XmppConnection:
     def _on_message(self, stanza: StanzaBase) -> None:
         xml: Element = stanza.xml
         sender, kind, id = xml.get("from", ""), xml.get("type", ""), xml.get("id", "")
+        room, _, nick = sender.partition("/")
         result = xml.find(f"{{{MAM}}}result")
         if result is not None:
             archive, found = self._pages.get(result.get("queryid", ""), (None, []))
@@ -250,7 +248,7 @@ class XmppConnection:
                 found.append(result)
         elif kind == "error":
             self._refuse(id, to_send_refused(stanza))
-        elif kind == "groupchat" and self._is_own(sender):
+        elif kind == "groupchat" and self.nicks.get(room) == nick:
             stanza_id, origin = xml.find(stanzas.STANZA_ID), xml.find(stanzas.ORIGIN_ID)
             future = self._echoes.get(id) or self._echoes.get(origin.get("id", "") if origin is not None else "")
             if future is not None and not future.done():
@@ -262,17 +260,13 @@ class XmppConnection:
 
     def _refuse(self, id: str, error: SendRefused) -> None:
         future = self._echoes.get(id)
-        if future is None or future.done():
+        if future is not None and not future.done():
+            future.set_exception(error)
+            future.exception()
+        else:
             logger.info("a message was refused later: %s", error)
-            return
-        future.set_exception(error)
-        future.exception()
 
-    def _is_own(self, sender: str) -> bool:
-        room, _, nick = sender.partition("/")
-        return bool(nick) and self.nicks.get(room) == nick
-
-    def _on_presence(self, presence: Presence) -> None:
+    def _on_presence(self, presence: StanzaBase) -> None:
         """Notices that we were removed from a room, or that it is gone."""
         room, nick = str(presence["from"].bare), presence["from"].resource
         is_own = _OWN_STATUS in presence["muc"]["status_codes"] and self.nicks.get(room) == nick

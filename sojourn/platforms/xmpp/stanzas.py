@@ -99,7 +99,7 @@ def find_text(xml: Element, path: str) -> str:
     return (found.text or "") if found is not None else ""
 
 
-def parse_message(xml: Element, *, archive_id: str = "", archive: str = "", delay: str = "") -> ChatMessage | None:
+def parse_message(xml: Element, *, archive_id: str = "", archive: str = "", at: float = 0.0) -> ChatMessage | None:
     """Reads a message with a text; None for corrections, encrypted ones, receipts and errors. `archive` is the
     bare address of our account: only it and a room itself may name an archive id."""
     sender, kind, body = parse_jid(xml.get("from", "")), xml.get("type", "normal"), find_text(xml, f"{CLIENT}body")
@@ -113,9 +113,7 @@ def parse_message(xml: Element, *, archive_id: str = "", archive: str = "", dela
     for one in xml.findall(STANZA_ID):
         if not archive_id and one.get("by") == keeper:
             archive_id = one.get("id", "")[:_MAX_ID_CHARS]
-    stamp = xml.find(DELAY)
-    reply = xml.find(REPLY)
-    origin = xml.find(ORIGIN_ID)
+    stamp, reply, origin = xml.find(DELAY), xml.find(REPLY), xml.find(ORIGIN_ID)
     authors = [one.get("jid", "") for one in xml.findall(f"{ROOM_USER}x/{ROOM_USER}item")]
     author = parse_jid(authors[0]) if len(authors) == 1 else None
     return ChatMessage(
@@ -124,7 +122,7 @@ def parse_message(xml: Element, *, archive_id: str = "", archive: str = "", dela
         text=_strip_quote(xml, body) if reply is not None else body,
         archive_id=archive_id,
         origin_id=_short((origin.get("id") if origin is not None and not is_group else "") or xml.get("id")),
-        at=parse_date(delay or (stamp.get("stamp", "") if stamp is not None else "")),
+        at=at or parse_date(stamp.get("stamp", "") if stamp is not None else ""),
         reply_to=_short(reply.get("id")) if reply is not None else "",
         reply_author=_short(reply.get("to")) if reply is not None else "",
         link=find_text(xml, f"{LINK}/{{jabber:x:oob}}url").strip(),

@@ -28,6 +28,15 @@ BROKEN = {
     "unit": ({"core/a.py": "VALID, AGAIN_SECONDS = 3600.0, 60\n"}, "sojourn/core/a.py:VALID"),
     "long-file": ({"core/a.py": "\n" * 401}, "sojourn/core/a.py"),
     "long-function": ({"core/a.py": "def walk():\n" + "    x = 1\n" * 60}, "sojourn/core/a.py:walk"),
+    "long-adapter": (
+        {
+            **{f"platforms/chat/{one}.py": "x = 1\n" * 351 for one in "ab"},
+            "platforms/small/a.py": "x = 1\n",
+            "platforms/local.py": "plugin = 1\n",
+        },
+        "platforms/chat",
+    ),
+    "adapter-median": ({f"platforms/chat/{one}.py": "x = 1\n" * 200 for one in "ab"}, "platforms"),
 }
 
 
@@ -110,3 +119,10 @@ def test_a_line_that_says_nothing_is_refused(line):
 def test_import_strings_are_counted_outside_plugins_alone(build):
     text = 'plugin = Plugin(name="x", tools=("sojourn.x:make",))\nload("sojourn.y.z:build")\n"""See sojourn.y:z."""\n'
     assert build({"core/a.py": text}).import_strings() == ["sojourn/core/a.py: sojourn.y.z:build"]
+
+
+def test_an_adapter_is_counted_by_its_lines_of_code(build):
+    value = '"""What\nit is."""\n\n# why\nx = """a\n\nb"""  # how\n'
+    text = f'{value}\n\ndef walk():\n    """Walks."""\n    return (\n        x\n    )\n'
+    tree = build({"platforms/chat/a.py": text, "platforms/chat/b.py": "x = 1\n", "platforms/shared.py": "x = 1\n"})
+    assert tree.adapter_lengths() == [(8, "platforms/chat")]
