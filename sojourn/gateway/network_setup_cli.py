@@ -7,7 +7,7 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from sojourn.asyncio_tasks import run_beside
-from sojourn.core.errors import BadInput, MissingPackage
+from sojourn.core.errors import BadInput, KeyRefused, MissingPackage
 from sojourn.gateway.connections import build_adapter
 from sojourn.gateway.host import Gateway
 from sojourn.gateway.network_setup import (
@@ -62,10 +62,10 @@ def list_all(cli: CliContext, as_json: bool) -> None:
 
 def _render_network(network: Network, line: dict[str, Any] | None) -> str:
     if line is not None:
-        return f"{_MARKS[line['health']]} {network.name:<14} {render_connection(line, time.time())}"
+        return f"{_MARKS[line['health']]} {network.name:<15} {render_connection(line, time.time())}"
     if network.is_configured:
-        return f"· {network.name:<14} set up; no gateway serves it (`sojourn serve`)"
-    return f"  {network.name:<14} {network.summary}"
+        return f"· {network.name:<15} set up; no gateway serves it (`sojourn serve`)"
+    return f"  {network.name:<15} {network.summary}"
 
 
 @click.command()
@@ -87,15 +87,27 @@ def add(cli: CliContext, network: str, given: tuple[str, ...], no_pairing: bool,
     if missing and found.can_sign_in and cli.is_interactive:
         values |= cli.run(lambda app: walk_steps(open_steps(app, found, values), _show_step))
         missing = []
-    for one in missing:
-        values[one.name] = _ask_for(cli, found, one)
-    profile = cli.run(lambda app: add_network(app, found, values))
+    profile = _ask_and_add(cli, found, values, missing)
     if as_json or cli.json:
         click.echo(json.dumps({"network": found.name, "profile": asdict(profile) if profile else None}))
         return
     _show_added(found, profile)
     if cli.is_interactive and not no_pairing:
         _pair_owner(cli, found, profile)
+
+
+def _ask_and_add(
+    cli: CliContext, network: Network, values: dict[str, str], missing: Sequence[NetworkField]
+) -> BotProfile | None:
+    """Asks for what is missing, checks it and keeps it. At a terminal, what the network refuses is asked for again."""
+    while True:
+        values.update({one.name: _ask_for(cli, network, one) for one in missing})
+        try:
+            return cli.run(lambda app: add_network(app, network, values))
+        except KeyRefused as error:
+            if not missing:
+                raise
+            click.echo(f"✗ {error} Try again, or press Ctrl-C.\n", err=True)
 
 
 def _show_added(network: Network, profile: BotProfile | None) -> None:

@@ -135,6 +135,18 @@ async def test_the_owner_is_paired_by_a_link_at_the_terminal_without_any_server(
     assert (code, err, "sent to Ann" in out) == (0, "", True)
 
 
+async def test_a_token_that_is_refused_at_the_terminal_is_asked_for_again(home, rig):
+    address = f"base_url={rig.server.url}"
+    person = Person("--home", str(home), "gateway", "add", "telegram", "--set", address, "--no-pairing")
+    await asyncio.to_thread(person.sees, "Bot token")
+    person.types("700100:wrong\n")
+    await asyncio.to_thread(person.sees, "Try again")
+    person.types(f"{TOKEN}\n")
+    await asyncio.to_thread(person.sees, "is set up")
+    assert await asyncio.to_thread(person.leaves) == 0
+    assert (home / "config.toml").exists()
+
+
 async def test_the_api_pairs_tests_and_shows_the_line(home, rig):
     async with serving(home) as server:
 
