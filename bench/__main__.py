@@ -29,6 +29,7 @@ ALL = (
     "gateway_idle",
     "scale",
     "sandbox",
+    "pages",
 )
 
 
