@@ -67,19 +67,23 @@ class Insights:
 
     def __init__(self, app: AgentContext) -> None:
         self._app = app
-        self._cache: dict[int, tuple[int, dict[str, Any]]] = {}
+        self._cache: dict[tuple[int, int | None], tuple[int, dict[str, Any]]] = {}
 
-    async def totals(self, days: int) -> dict[str, Any]:
-        version = await self._app.store.last_change()
-        cached = self._cache.get(days)
+    async def totals(self, days: int, year: int | None = None) -> dict[str, Any]:
+        """Of the last days; or of sessions that began in a year."""
+        version, key = await self._app.store.last_change(), (days, year)
+        cached = self._cache.get(key)
         if cached is None or cached[0] != version:
-            self._cache = {days: (version, await self._count(days))}
-        return self._cache[days][1]
+            self._cache = {key: (version, await self._count(days, year))}
+        return self._cache[key][1]
 
-    async def _count(self, days: int) -> dict[str, Any]:
+    async def _count(self, days: int, year: int | None) -> dict[str, Any]:
         now = datetime.now(UTC)
         first = (now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
-        used = await self._recorded_usage(first.date().isoformat())
+        if year is not None:
+            first = datetime(year, 1, 1, tzinfo=UTC)
+        within = str(year or "")  # every day begins with the empty text
+        used = await self._recorded_usage(first.date().isoformat(), within)
         totals, by_day = UsageTotal(), defaultdict[str, UsageTotal](UsageTotal)
         by: dict[str, defaultdict[str, UsageTotal]] = {
             name: defaultdict(UsageTotal) for name in ("model", "source", "project")
@@ -88,8 +92,10 @@ class Insights:
         slow: list[tuple[float, Session]] = []
         async for session in self._sessions(first.timestamp()):
             booked = used.pop(session.id, {})
-            spent = _total_usage(session, booked)
             day = _day(session.started_at)
+            if not day.startswith(within):
+                continue
+            spent = _total_usage(session, booked)
             for tally in (
                 totals,
                 by["model"][session.model or ""],
@@ -123,14 +129,15 @@ class Insights:
                 return
             before = (found[-1].last_active, found[-1].id)
 
-    async def _recorded_usage(self, first: str) -> dict[str, dict[str, UsageTotal]]:
-        """Usage of our own turns, by session and day, as the service records it."""
+    async def _recorded_usage(self, first: str, within: str) -> dict[str, dict[str, UsageTotal]]:
+        """Usage of our own turns, by session and day, as the service records it; on days that begin with a text."""
         used: dict[str, dict[str, UsageTotal]] = defaultdict(dict)
         after = first
         while found := await self._app.store.list_records(USAGE_KIND, after=after):
             for record in found:
                 day, _, session = record.key.partition("/")
-                used[session][day] = UsageTotal.of_usage(record.value)
+                if day.startswith(within):
+                    used[session][day] = UsageTotal.of_usage(record.value)
             after = found[-1].key
         return used
 

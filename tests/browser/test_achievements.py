@@ -182,13 +182,65 @@ def test_the_card_to_share_is_a_picture_of_the_right_size(counted):
     assert page.locator(".ach-evidence a").inner_text() == "<img src=x onerror=alert(1)>"
     assert page.locator(".ach-evidence a").get_attribute("href") == "/chat/x"
     page.get_by_role("button", name="Share").first.click()
+    check_picture(page)
+
+
+def check_picture(page):
+    """The dialog's picture can be saved, and has the size of a share card and something on it."""
+    page.get_by_role("dialog").locator("img").wait_for()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download PNG").click()
     data = download.value.path().read_bytes()
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     assert (int.from_bytes(data[16:20]), int.from_bytes(data[20:24])) == (1200, 630)
+    assert len(data) > 30_000
     page.keyboard.press("Escape")
     page.locator("dialog").wait_for(state="detached")
+
+
+def test_all_badges_and_a_year_are_pictures(counted, find_violations):
+    page = counted.open_browser()
+    answer = counted.server.client.get(BADGES).json()
+    for badge, tier in zip(
+        answer["achievements"], ("Copper", "Silver", "Gold", "Diamond", "Olympian", None), strict=False
+    ):
+        badge |= {"state": "unlocked", "unlocked": True, "tier": tier}
+    page.route(f"**{BADGES}", lambda route: route.fulfill(json={**answer, "unlocked_count": 6}))
+    page.goto(counted.address + "/achievements")
+    page.get_by_role("button", name="Profile card").click()
+    assert find_violations(page) == []
+    check_picture(page)
+    asked = len(counted.requests)
+    page.get_by_role("button", name="Year in review").click()
+    year = page.get_by_role("dialog").get_by_role("img").get_attribute("alt")
+    assert re.fullmatch(r"A card with the figures of 20\d\d", year)
+    assert find_violations(page) == []
+    check_picture(page)
+    assert [path for _, path in counted.requests[asked:]] == ["/api/plugins/dashboard/insights"] * 2
+
+
+def test_what_was_unlocked_since_the_last_visit_is_celebrated_once(counted, find_violations):
+    page = counted.open_browser()
+    answer = counted.server.client.get(BADGES).json()
+    page.route(f"**{BADGES}", lambda route: route.fulfill(json=answer))
+    page.goto(counted.address + "/achievements")
+    page.locator("[data-badge]").first.wait_for()
+    moment = page.get_by_role("status", name="Badge unlocked")
+    assert moment.count() == 0  # a history that was counted before is no news
+    locked = [one for one in answer["achievements"] if not one["unlocked"]][:2]
+    for badge, tier in zip(locked, ("Gold", "Copper"), strict=True):
+        badge |= {"state": "unlocked", "unlocked": True, "tier": tier, "name": f"Brand new {tier}"}
+    page.reload()
+    moment.get_by_role("heading", name="Brand new Gold").wait_for()
+    assert "Brand new Copper" in moment.inner_text()
+    assert find_violations(page) == []
+    moment.get_by_role("button", name="Share").click()
+    check_picture(page)
+    moment.get_by_role("button", name="Close").click()
+    moment.wait_for(state="detached")
+    page.reload()
+    page.locator("[data-badge]").first.wait_for()
+    assert moment.count() == 0
 
 
 def test_receipts_show_the_messages_that_counted(chromium, home):

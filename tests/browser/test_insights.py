@@ -36,7 +36,23 @@ def test_insights_show_the_insights_of_the_store_and_draw_them(history):
     painted = "(one) => one.getContext('2d').getImageData(0, 0, one.width, one.height).data.some((n) => n > 0)"
     assert [one.evaluate(painted) for one in page.locator(".chart canvas").all()] == [True, True]
     assert page.locator(".heatmap rect[data-level='1'], .heatmap rect[data-level='4']").count() > 0
-    rates = page.locator("tr", has_text="terminal").inner_text()
+    rates = page.get_by_role("region", name="Tool success rates").locator("tr", has_text="terminal").inner_text()
     assert "%" in rates
     page.get_by_role("table").last.get_by_role("link").first.click()
+    page.wait_for_url("**/chat/copy-*")
+
+
+def test_each_session_has_an_outcome_that_leads_to_it(history):
+    page = history.open("/insights")
+    outcomes = page.get_by_role("region", name="Session outcomes")
+    rows = outcomes.locator("tr")
+    rows.first.wait_for()
+    told = history.server.client.get("/api/plugins/dashboard/tools").json()["outcomes"]
+    assert len(told) == 40
+    succeeded = sum(one["outcome"] == "worked" for one in told)
+    assert f"{succeeded} of 40 recent sessions" in outcomes.inner_text()
+    assert rows.count() == 8
+    outcomes.get_by_role("button", name="Show more").click()
+    page.wait_for_function("() => document.querySelectorAll('tr[data-outcome]').length === 40")
+    rows.first.get_by_role("link").click()
     page.wait_for_url("**/chat/copy-*")

@@ -5,11 +5,13 @@ import { navigate } from "@/router";
 import { getSessionUrl } from "@/sessions/sessionLinks";
 import "./achievements.css";
 import "./badges.css";
+import "./moment.css";
 
 const HOST: AchievementsHost = {
   fetchJson: async (path, init) => (await request(path, init)).json(),
   openSession: (id, seq) => navigate(getSessionUrl(id, seq)),
   getSessionUrl: (id, seq) => getSessionUrl(id, seq),
+  insightsApi: "/api/plugins/dashboard/insights",
 };
 
 export default function AchievementsPage() {

@@ -7,19 +7,14 @@ import { useServerTexts } from "@/serverTexts/serverTexts";
 import { BadgeCard, Emblem, getTierClass } from "./BadgeCard";
 import { BadgeToolbar } from "./BadgeToolbar";
 import { type BadgeFilters, filterBadges, useBadgeFilters } from "./badgeFilters";
+import { Hero } from "./Hero";
 import { NextUp } from "./NextUp";
 import { ScanBanner } from "./ScanBanner";
 import { ShareDialog } from "./ShareDialog";
-import {
-  type AchievementsHost,
-  type AchievementsResponse,
-  type Badge,
-  getDate,
-  isBuilding,
-  isScanning,
-  TIERS,
-} from "./types";
+import { type AchievementsHost, type AchievementsResponse, type Badge, getDate, isBuilding, TIERS } from "./types";
+import { UnlockMoment } from "./UnlockMoment";
 import { useBadges } from "./useBadges";
+import { useUnlockMoment } from "./useUnlockMoment";
 
 /** The whole achievements page, shared by our dashboard and the plugin for a Hermes dashboard. */
 export function AchievementsPanel({ host }: { host: AchievementsHost }) {
@@ -36,10 +31,11 @@ export function AchievementsPanel({ host }: { host: AchievementsHost }) {
   );
   const [filters, changeFilters] = useBadgeFilters();
   const [sharedBadge, setSharedBadge] = useState<Badge | null>(null);
+  const moment = useUnlockMoment(response);
   const errorMessage = response?.error ?? (error ? (error instanceof Error ? error.message : String(error)) : "");
   return (
     <div className="ach page">
-      <Hero response={response} rescan={rescan} />
+      <Hero response={response} rescan={rescan} host={host} />
       {response && isBuilding(response) && <ScanBanner response={response} />}
       {errorMessage && (
         <div className="card problem" role="alert">
@@ -53,6 +49,9 @@ export function AchievementsPanel({ host }: { host: AchievementsHost }) {
       )}
       {loading && <LoadingSkeleton />}
       {response && <Stats response={response} />}
+      {moment.unlocked.length > 0 && (
+        <UnlockMoment badges={moment.unlocked} share={setSharedBadge} close={moment.close} />
+      )}
       {response && <NextUp response={response} />}
       {response && <BadgeToolbar response={response} filters={filters} changeFilters={changeFilters} />}
       {response && <RecentUnlocks response={response} />}
@@ -68,38 +67,6 @@ export function AchievementsPanel({ host }: { host: AchievementsHost }) {
       {response && <TierGuide />}
       {sharedBadge && <ShareDialog badge={sharedBadge} close={() => setSharedBadge(null)} />}
     </div>
-  );
-}
-
-function Hero({ response, rescan }: { response: AchievementsResponse | null; rescan: () => void }) {
-  const { t, language } = useMessages();
-  const scanning = response !== null && isScanning(response);
-  const generatedAt = response?.generated_at ? new Date(response.generated_at * 1000) : null;
-  return (
-    <section className="ach-hero">
-      <div>
-        <p className="ach-kicker">{t("ach.kicker")}</p>
-        <h1>{t("nav.achievements")}</h1>
-        <p className="dim">{t("ach.about")}</p>
-      </div>
-      <div className="ach-hero-side">
-        <button className="button" onClick={rescan} disabled={scanning}>
-          {scanning ? t("ach.rescanning") : t("ach.rescan")}
-        </button>
-        {generatedAt && !isBuilding(response!) && (
-          <p className="ach-caption">
-            {t("ach.asof")}{" "}
-            <time dateTime={generatedAt.toISOString()}>
-              {generatedAt.toLocaleString(language === "zh" ? "zh-CN" : undefined, {
-                dateStyle: "medium",
-                timeStyle: "short",
-              })}
-            </time>
-            {response!.is_stale && <> · {t("ach.updating")}</>}
-          </p>
-        )}
-      </div>
-    </section>
   );
 }
 

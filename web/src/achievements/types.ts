@@ -62,6 +62,7 @@ export interface AchievementsHost {
   fetchJson<T>(path: string, init?: { method?: string; signal?: AbortSignal }): Promise<T>;
   openSession: ((id: string, seq?: number | null) => void) | null;
   getSessionUrl(id: string, seq?: number | null): string;
+  insightsApi: string | null; // where the figures of a year are; none in a Hermes dashboard
 }
 
 export const ACHIEVEMENTS_API = "/api/plugins/hermes-achievements";

@@ -5,6 +5,7 @@ import type { AchievementsHost } from "@/achievements/types";
 import "@/hermes/hostTheme.css";
 import "@/achievements/achievements.css";
 import "@/achievements/badges.css";
+import "@/achievements/moment.css";
 
 interface Sdk {
   fetchJSON(path: string, init?: RequestInit): Promise<unknown>;
@@ -20,6 +21,7 @@ if (sdk && plugins) {
     fetchJson: <T,>(path: string, init?: RequestInit) => sdk.fetchJSON(path, init) as Promise<T>,
     openSession: null,
     getSessionUrl: () => "",
+    insightsApi: null,
   };
   plugins.register("hermes-achievements", () => <HermesAchievements host={host} />);
 }

@@ -5,7 +5,9 @@ import { formatNumber } from "@/i18n";
 import { BarChart } from "@/insights/BarChart";
 import { Heatmap } from "@/insights/Heatmap";
 import { type MessageKey, useMessages } from "@/insights/messages";
+import { Outcomes, type ToolStats, ToolSuccess } from "@/insights/ToolStats";
 import { followLink } from "@/router";
+import { getSourceLabel } from "@/sessions/sourceLabels";
 import css from "./insights.module.css";
 
 interface UsageTotals {
@@ -33,11 +35,7 @@ interface InsightsData {
   most_expensive: SessionSummary[];
   longest: SessionSummary[];
 }
-interface ToolStats {
-  sessions: number;
-  tools: Array<{ tool: string; worked: number; failed: number }>;
-}
-
+const labelSource = (row: UsageTotals & { name: string }) => ({ ...row, name: getSourceLabel(row.name) });
 const formatMoney = (value: number | null | undefined, unknown: string): string =>
   value === null || value === undefined ? unknown : `$${value.toFixed(2)}`;
 
@@ -135,10 +133,11 @@ export default function Insights() {
           </div>
           <div className="two-columns">
             <UsageTable title={t("insights.model")} rows={insights.by_model} />
-            <UsageTable title={t("insights.source")} rows={insights.by_source} />
+            <UsageTable title={t("insights.source")} rows={insights.by_source.map(labelSource)} />
           </div>
           <UsageTable title={t("insights.project")} rows={insights.by_project} />
-          <ToolSuccessTable tools={tools} />
+          <ToolSuccess stats={tools} />
+          <Outcomes stats={tools} />
           <div className="two-columns">
             <SessionRanking
               title={t("insights.expensive")}
@@ -161,6 +160,13 @@ function UsageTable({ title, rows }: { title: string; rows: Array<UsageTotals & 
   const { t, language } = useMessages();
   const countTokens = (row: UsageTotals) => row.input_tokens + row.output_tokens;
   const most = Math.max(1, ...rows.map(countTokens));
+  if (!rows.length)
+    return (
+      <section className="card">
+        <h2>{title}</h2>
+        <p className="empty-state">{t("insights.none")}</p>
+      </section>
+    );
   return (
     <section className="card">
       <h2>{title}</h2>
@@ -189,48 +195,6 @@ function UsageTable({ title, rows }: { title: string; rows: Array<UsageTotals & 
                 <td className="number">{formatMoney(row.cost_usd, "–")}</td>
               </tr>
             ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
-  );
-}
-
-function ToolSuccessTable({ tools }: { tools: ToolStats | null }) {
-  const { t, language } = useMessages();
-  if (!tools?.tools.length) return null;
-  return (
-    <section className="card">
-      <h2>{t("insights.tools")}</h2>
-      <p className="dim">{t("insights.tools.about", { n: formatNumber(tools.sessions, language) })}</p>
-      <div className="scroll-x" tabIndex={0} role="region" aria-label={t("insights.tools")}>
-        <table>
-          <thead>
-            <tr>
-              <th>{t("filter.tool")}</th>
-              <th>
-                <span className="visually-hidden">%</span>
-              </th>
-              <th className="number">{t("insights.succeeded")}</th>
-              <th className="number">{t("insights.calls")}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {tools.tools.slice(0, 15).map((tool) => {
-              const all = tool.worked + tool.failed;
-              return (
-                <tr key={tool.tool}>
-                  <td className="mono">{tool.tool}</td>
-                  <td width="35%">
-                    <div className={css.successBar}>
-                      <span style={{ width: `${(100 * tool.worked) / all}%` }} />
-                    </div>
-                  </td>
-                  <td className="number">{Math.floor((100 * tool.worked) / all)}%</td>
-                  <td className="number">{formatNumber(all, language)}</td>
-                </tr>
-              );
-            })}
           </tbody>
         </table>
       </div>
