@@ -126,6 +126,43 @@ class UserCommands:
         draft.replace(self._home / _CONSENTS)
 
 
+def save_own_command(home: Path, command: UserCommand) -> UserCommand:
+    """Writes a command of the home; returns it as it is read again. BadInput if nobody could say it."""
+    body = command.body.strip()
+    head = {"description": command.help.strip() or body.split("\n")[0][:80], "arguments": command.arguments}
+    lines = [f"{key}: {' '.join(value.split())}" for key, value in head.items() if value.strip()]
+    text = "\n".join(("---", *lines, "---", body, ""))
+    saved = _parse(command.name, text, is_foreign=False)
+    if len(text.encode()) > MAX_FILE_BYTES:
+        raise BadInput(f"It has more than {MAX_FILE_BYTES // 1024} kB.", hint="Make it shorter.")
+    path = _find_own_file(home, command.name) or home / "commands" / f"{command.name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = path.with_name(f".{path.name}.new")
+    with os.fdopen(os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600), "w") as file:
+        file.write(text)
+    draft.replace(path)
+    return saved
+
+
+def delete_own_command(home: Path, name: str) -> None:
+    """Deletes the file of a command of the home. NotFound."""
+    path = _find_own_file(home, name)
+    if path is None:
+        raise NotFound(f"There is no command file for /{name}.", hint="/commands lists them.")
+    path.unlink()
+
+
+def _find_own_file(home: Path, name: str) -> Path | None:
+    try:
+        return next(one for one in (home / "commands").iterdir() if one.suffix == ".md" and _to_name(one) == name)
+    except (OSError, StopIteration):
+        return None
+
+
+def _to_name(path: Path) -> str:
+    return path.stem.lower().replace("-", "_")
+
+
 def _hash_all(found: list[tuple[UserCommand, bytes]]) -> str:
     parts = [f"{one.name}\0{sha256(raw).hexdigest()}" for one, raw in found]
     return sha256("\0".join(parts).encode()).hexdigest()
@@ -138,7 +175,7 @@ def _read_folder(folder: Path, *, is_foreign: bool) -> Iterator[tuple[UserComman
     except OSError:
         return
     for path in paths:
-        name = path.stem.lower().replace("-", "_")
+        name = _to_name(path)
         try:
             raw = _read_file(path)
             yield _parse(name, raw.decode("utf-8"), is_foreign=is_foreign), raw

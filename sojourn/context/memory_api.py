@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from sojourn.context.context_log import read_context_log
 from sojourn.context.facts import MAX_FACT_CHARS, FactRecords
 from sojourn.context.memory_commands import fact_to_json
+from sojourn.context.notes_api import add_note_routes
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.ports.app import AgentContext
 
@@ -66,6 +67,7 @@ Whose = Annotated[Principal, Depends(_find_principal)]
 def router(app: AgentContext) -> APIRouter:
     """The routes for the owner's memory."""
     api, facts = APIRouter(), FactRecords(app)
+    add_note_routes(api, app)
 
     @api.get("/facts")
     async def list_facts(

@@ -13,6 +13,7 @@ from pathlib import Path
 from sojourn.context.bm25 import Bm25Index
 from sojourn.context.budget import to_contribution
 from sojourn.context.query_expansion import expand_query, spoken_forms
+from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.sessions import OWNER
 from sojourn.ports.app import HasSettings, Shared
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
@@ -61,6 +62,43 @@ class Notes:
                     (sections[number], f"it has {', '.join(f'“{forms.get(word, word)}”' for word in shared[:4])}")
                 )
         return found, problems
+
+    def describe(self) -> tuple[list[tuple[str, int]], list[str]]:
+        """Every note with the number of its sections, and files that could not be read. Blocks."""
+        with self._lock:
+            self._refresh()
+            problems = [f"{name}: {why}" for name, why in sorted(self._problems.items())]
+            return [(name, len(sections)) for name, (_, sections) in self._read.items()], problems
+
+    def read(self, name: str) -> str:
+        """The text of a note. NotFound."""
+        try:
+            return self._find_file(name).read_text("utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise NotFound(f"There is no note {name} in {self.folder}.", hint="Look at the list of notes.") from None
+
+    def save(self, name: str, text: str) -> None:
+        """Writes a note. BadInput if it would lie outside the folder."""
+        path = self._find_file(name)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = path.with_name(f".{path.name}.new")
+        draft.write_text(text, "utf-8")
+        draft.replace(path)
+
+    def delete(self, name: str) -> None:
+        """Deletes a note. NotFound."""
+        try:
+            self._find_file(name).unlink()
+        except OSError:
+            raise NotFound(f"There is no note {name} in {self.folder}.", hint="Look at the list of notes.") from None
+
+    def _find_file(self, name: str) -> Path:
+        path = self.folder / name
+        if path.is_symlink() or not path.resolve().is_relative_to(self.folder.resolve()):
+            raise BadInput(f"{name} is not in the folder of notes.", hint="Change it where it is.")
+        if not name.lower().endswith((".md", ".markdown")) or Path(name).name.startswith("."):
+            raise BadInput("A note is a Markdown file.", hint="Call it something like garden.md.")
+        return path
 
     def _refresh(self) -> None:
         seen: dict[str, tuple[tuple[int, int], list[NoteSection]]] = {}

@@ -11,7 +11,7 @@ from prompt_toolkit.document import Document
 
 from sojourn.chat_commands import list_commands
 from sojourn.cli.chat.file_mentions import find_open_mention
-from sojourn.cli.chat.user_commands import UserCommands
+from sojourn.user_commands import UserCommands
 
 _MAX_FILES = 100  # offered at once
 

@@ -18,7 +18,6 @@ from sojourn.cli.chat.event_lines import EventRenderer
 from sojourn.cli.chat.file_mentions import find_mentioned_files
 from sojourn.cli.chat.file_upload import attach_file
 from sojourn.cli.chat.shell_command import ShellResult, run_shell_command
-from sojourn.cli.chat.user_commands import UserCommands
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, CannotSteer, NotFound, SojournError
 from sojourn.core.events import Done, Metadata, Progress
@@ -30,6 +29,7 @@ from sojourn.ports.tool import Covers, Reply
 from sojourn.text.exact import hash_text
 from sojourn.text.formatting import format_duration, one_line, printable
 from sojourn.text.transcript import SpokenText, fold_messages
+from sojourn.user_commands import UserCommands
 
 _RECAP_MESSAGES = 6  # messages of a resumed session that are shown
 

@@ -25,7 +25,6 @@ from sojourn.chat_commands import parse_command
 from sojourn.cli.chat.completer import ChatCompleter
 from sojourn.cli.chat.conversation import ChatSession
 from sojourn.cli.chat.slash_commands import run_slash_command
-from sojourn.cli.chat.user_commands import UserCommands
 from sojourn.cli.context import CommandContext
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, is_internal, text_of
@@ -34,6 +33,7 @@ from sojourn.ports.store import Listing
 from sojourn.ports.tool import Covers
 from sojourn.text.formatting import format_duration, one_line, printable
 from sojourn.turn_support.permission_modes import MODES, parse_mode
+from sojourn.user_commands import UserCommands
 
 _ANSWER_KEYS = {"y": "once", "o": "once", "n": "deny", "d": "deny", "escape": "deny"}  # one key grants nothing lasting
 _LASTING = {"session": "session (this tool, until it ends)", "always": "always (exactly this)"}  # typed as words

@@ -12,11 +12,11 @@ from rich.text import Text
 
 from sojourn.chat_commands import ChatCommand, CommandCall, CommandResult, find_command, run_command
 from sojourn.cli.chat.conversation import ChatSession
-from sojourn.cli.chat.user_commands import UserCommand, UserCommands
 from sojourn.core.errors import BadInput
 from sojourn.core.handoff import Handoff
 from sojourn.text.formatting import one_line, printable
 from sojourn.text.handoff_text import step_text, summary_text
+from sojourn.user_commands import UserCommand, UserCommands
 
 _KEYS = (
     ("Alt-Enter", "Starts a new line. Enter sends, Ctrl-C stops the turn, Esc takes your words back, Ctrl-D leaves."),

@@ -10,7 +10,6 @@ from rich.console import Console
 from sojourn.chat_commands import parse_command
 from sojourn.cli.chat.conversation import ChatSession
 from sojourn.cli.chat.slash_commands import run_slash_command
-from sojourn.cli.chat.user_commands import UserCommands
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.events import Progress
 from sojourn.ports.service import Caller
@@ -18,6 +17,7 @@ from sojourn.service.local import LocalService
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.app import FakeApp, make_settings
 from sojourn.testing.scripted_runtime import EmitFrom, PauseGate, SayText, ScriptedRuntime
+from sojourn.user_commands import UserCommands
 
 PHONE = Caller(surface="telegram")
 

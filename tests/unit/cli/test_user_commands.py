@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from sojourn.cli.chat.user_commands import MAX_FILE_BYTES, UserCommand, UserCommands
 from sojourn.core.errors import BadInput, NotFound
+from sojourn.user_commands import MAX_FILE_BYTES, UserCommand, UserCommands, delete_own_command, save_own_command
 
 REVIEW = "---\ndescription: Review a branch.\narguments: <branch>\n---\nLook at $1 and say $ARGUMENTS."
 
@@ -121,3 +121,27 @@ def test_links_out_of_the_workspace_are_not_followed(commands, foreign, tmp_path
     linked.mkdir()
     (linked / ".sojourn").symlink_to(tmp_path / "elsewhere")
     assert UserCommands(tmp_path / "home", linked).list_foreign() == ([], False)
+
+
+def test_a_command_is_saved_as_a_file_found_again_and_deleted(commands, tmp_path):
+    home = tmp_path / "home"
+    wanted = UserCommand(name="plan_it", help="Plan\nthings", arguments="<what>", body="--- first\nPlan $1.")
+    saved = save_own_command(home, wanted)
+    assert (saved.help, saved.arguments, saved.body) == ("Plan things", "<what>", "--- first\nPlan $1.")
+    assert commands.list_own() == [saved]
+    write(home / "commands", **{"two-words": "Old."})
+    save_own_command(home, UserCommand(name="two_words", body="New."))
+    assert sorted(one.name for one in (home / "commands").iterdir()) == ["plan_it.md", "two-words.md"]
+    delete_own_command(home, "two_words")
+    assert [one.name for one in commands.list_own()] == ["plan_it"]
+    with pytest.raises(NotFound):
+        delete_own_command(home, "two_words")
+
+
+@pytest.mark.parametrize(
+    ("name", "body"), [("help", "x"), ("UP", "x"), ("../up", "x"), ("fine", " \n"), ("big", "x" * 70_000)]
+)
+def test_a_command_that_nobody_could_say_is_not_saved(tmp_path, name, body):
+    with pytest.raises(BadInput):
+        save_own_command(tmp_path, UserCommand(name=name, body=body))
+    assert not (tmp_path / "commands").exists()

@@ -11,18 +11,23 @@ export interface ChatCommands {
   answer: CommandAnswer | null;
   find: (text: string) => ChatCommand | null;
   run: (text: string) => Promise<Partial<TurnOptions>>;
+  /** The message that a prompt of the person's own stands for; any other text as it is. */
+  fill: (text: string) => Promise<string>;
   close: () => void;
 }
 
 const getName = (text: string) => /^\/(\S+)/.exec(text.trim())?.[1]?.toLowerCase() ?? "";
 
-/** The chat commands, the same as in the terminal and in chats. One that is run answers in the page, not in the log. */
+/** The chat commands, the same as in the terminal and in chats, and the person's own prompts. A command answers in the page,
+ * not in the log; a prompt is a message. */
 export function useChatCommands(id: string, refresh: () => void): ChatCommands {
   const [list, setList] = useState<ChatCommand[]>([]);
+  const [prompts, setPrompts] = useState<ChatCommand[]>([]);
   const [answer, setAnswer] = useState<CommandAnswer | null>(null);
   useEffect(() => {
     const controller = new AbortController();
     conversationApi.listCommands(controller.signal).then(setList, () => undefined);
+    conversationApi.listPrompts(controller.signal).then(setPrompts, () => undefined);
     return () => controller.abort();
   }, []);
   const find = (text: string) => {
@@ -38,7 +43,18 @@ export function useChatCommands(id: string, refresh: () => void): ChatCommands {
     refresh();
     return result.choices as Partial<TurnOptions>;
   };
-  return { list, answer, find, run, close: () => setAnswer(null) };
+  const fill = async (text: string) => {
+    const name = getName(text);
+    if (!name || !(await conversationApi.listPrompts()).some((prompt) => prompt.name === name)) return text;
+    return conversationApi.fillPrompt(
+      name,
+      text
+        .trim()
+        .slice(name.length + 1)
+        .trim(),
+    );
+  };
+  return { list: [...list, ...prompts], answer, find, run, fill, close: () => setAnswer(null) };
 }
 
 /** A command needs a session; before the first message it is run in one of its own. */

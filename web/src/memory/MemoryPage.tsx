@@ -1,5 +1,7 @@
 import { Facts } from "@/memory/Facts";
 import { useMessages } from "@/memory/messages";
+import { Notes } from "@/memory/Notes";
+import { Prompts } from "@/memory/Prompts";
 import { RecallReasons } from "@/memory/RecallReasons";
 import { Skills } from "@/memory/Skills";
 
@@ -11,8 +13,10 @@ export default function Memory() {
         <h1>{t("nav.memory")}</h1>
       </header>
       <Facts />
-      <RecallReasons />
+      <Notes />
+      <Prompts />
       <Skills />
+      <RecallReasons />
     </div>
   );
 }

@@ -6,6 +6,7 @@ import { formatNumber } from "@/i18n";
 import { useMessages } from "@/memory/messages";
 import { followLink } from "@/router";
 import { useSentences } from "@/serverTexts/serverTexts";
+import { getSessionUrl } from "@/sessions/sessionLinks";
 
 interface ContextBlock {
   kind?: string;
@@ -75,7 +76,7 @@ export function RecallReasons() {
             ))}
           </select>{" "}
           <a href={`/chat/${encodeURIComponent(sessionId)}`} onClick={followLink}>
-            {t("nav.chat")}
+            {t("memory.open")}
           </a>
         </label>
       )}
@@ -85,6 +86,17 @@ export function RecallReasons() {
         <TurnContextList key={context.turn} context={context} />
       ))}
     </section>
+  );
+}
+
+/** Where a piece came from; a session is a link to it. */
+function Origin({ text }: { text: string }) {
+  const session = /^session ([\w-]+)/.exec(text)?.[1];
+  if (!session) return <>{text}</>;
+  return (
+    <a href={getSessionUrl(session)} onClick={followLink}>
+      {text}
+    </a>
   );
 }
 
@@ -105,7 +117,7 @@ function TurnContextList({ context }: { context: TurnContext & { n: number } }) 
             <span>{translate(block.reason ?? "")}</span>{" "}
             {(block.origin || block.source) && (
               <span className="dim">
-                {t("memory.from")} {block.origin ?? block.source}
+                {t("memory.from")} <Origin text={block.origin ?? block.source ?? ""} />
               </span>
             )}
           </li>
