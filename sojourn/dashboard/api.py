@@ -13,7 +13,10 @@ from sojourn.dashboard.host import PluginHost
 from sojourn.dashboard.import_job import ImportJobs, ImportState
 from sojourn.dashboard.insights import Insights
 from sojourn.dashboard.plugin_frames import Frames
+from sojourn.dashboard.prompt_routes import add_prompt_routes
+from sojourn.dashboard.push_routes import add_push_routes, build_push_lifespan
 from sojourn.dashboard.setting_routes import add_setting_routes
+from sojourn.dashboard.web_push import PushNotifier
 from sojourn.dashboard_plugins.manifest import NEEDS
 from sojourn.dashboard_plugins.state import PageState
 from sojourn.ports.app import AppContext, PluginContext
@@ -42,10 +45,13 @@ class SampleCount(BaseModel):
 
 def router(app: AppContext) -> APIRouter:
     """The routes for the owner's pages."""
-    api = APIRouter()
+    notifier = PushNotifier(app)
+    api = APIRouter(lifespan=build_push_lifespan(notifier))
     imports, insights = ImportJobs(app), Insights(app)
+    add_push_routes(api, notifier)
     add_plugin_routes(api, app)
     add_setting_routes(api, app)
+    add_prompt_routes(api, app)
 
     @api.get("/import")
     async def importing() -> ImportState:
@@ -68,9 +74,12 @@ def router(app: AppContext) -> APIRouter:
         return SampleCount(sessions=await app.add_samples())
 
     @api.get("/insights")
-    async def figures(days: Annotated[int, Query(ge=1, le=3660, description="How far back.")] = 365) -> dict[str, Any]:
+    async def figures(
+        days: Annotated[int, Query(ge=1, le=3660, description="How far back.")] = 365,
+        year: Annotated[int | None, Query(ge=1970, le=9999, description="Instead: sessions begun in a year.")] = None,
+    ) -> dict[str, Any]:
         """Usage and cost per day, model, source and project; what is not known is null, never 0."""
-        return await insights.totals(days)
+        return await insights.totals(days, year)
 
     @api.get("/tools")
     async def tools(sessions: Annotated[int, Query(ge=1, le=5000)] = 500) -> dict[str, Any]:

@@ -35,6 +35,22 @@ def test_a_question_shows_the_exact_text_and_always_asks_how_much(scripted_site,
     assert scripted_site.console_errors == []
 
 
+def test_the_keyboard_allows_once_or_denies_but_not_at_once(scripted_site, model):
+    for key, answer in (("a", "once"), ("d", "deny")):
+        model.play([Call("terminal", {"command": f"touch {answer}.txt"})], [Say(f"That was {answer}.")])
+        page = scripted_site.open("/chat/new")
+        send_message(page, "run it")
+        card = page.get_by_role("alertdialog")
+        card.get_by_role("button", name="Allow once").wait_for()
+        page.keyboard.press(key)  # meant for the box, which had the focus a moment ago
+        page.wait_for_timeout(1100)
+        assert card.is_visible()
+        assert card.evaluate("(one) => one.contains(document.activeElement)")
+        page.keyboard.press(key)
+        page.get_by_text(f"That was {answer}.").wait_for()
+        page.close()
+
+
 def test_without_the_exact_text_a_question_can_only_be_denied(scripted_site, model):
     model.play([Call("terminal", {"command": "touch x"})], [Say("It is over.")])
     page = scripted_site.open_browser()

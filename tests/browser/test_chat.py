@@ -120,7 +120,7 @@ def test_a_session_driven_elsewhere_says_so_and_can_be_taken(scripted_site, mode
     made = client.post("/api/sessions", json={"source": "cli"}, headers=surface).json()
     client.post(f"/api/sessions/{made['id']}/take", headers=surface)
     page = scripted_site.open(f"/chat/{made['id']}")
-    page.get_by_text("This session is active in cli.").wait_for()
+    page.get_by_text("This session is active in Terminal.").wait_for()
     page.get_by_role("button", name="Continue here", exact=True).click()
     page.locator("[data-driver=web]").wait_for(state="attached")
     send_message(page, "mine now")

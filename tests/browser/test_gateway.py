@@ -36,7 +36,7 @@ def test_a_session_goes_to_a_room_talks_there_and_comes_back(scripted_site, mode
     assert [" ".join(one.split()[1:]) for one in shown] == [f"{step} (done)" for step in steps]
     for tab in (page, other):  # the one that asked, and one that only looks on
         tab.locator("[data-driver=local]").wait_for()
-        tab.get_by_text("This session is active in local.").wait_for()
+        tab.get_by_text("This session is active in Local room.").wait_for()
 
     dialog.get_by_role("link", name="Open").click()
     page.wait_for_url("**/gateway/home")
@@ -185,7 +185,7 @@ def test_without_a_gateway_both_pages_say_so(chromium, home):
     with Serving(home, "--no-gateway", SOJOURN_RUNTIME="offline", SOJOURN_MODEL_DETECT="no") as server:
         site = Site(chromium, server)
         page = site.open("/gateway")
-        page.get_by_role("region", name="Networks").get_by_text("No gateway is running.").wait_for()
+        page.get_by_role("region", name="Connections").get_by_text("No gateway is running.").wait_for()
         made = server.client.post("/api/sessions", json={"source": "web"}).json()
         page.goto(f"{server.address}/chat/{made['id']}")
         page.get_by_role("button", name="Hand off to…").click()

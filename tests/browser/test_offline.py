@@ -115,3 +115,50 @@ def test_nothing_is_told_without_consent(notified_site, model):
     page.wait_for_function("() => document.title.startsWith('(')")  # it is counted in the title, on any page
     assert page.evaluate("window.told") == []
     site.server.client.post(f"/api/sessions/{made['id']}/turns/running/stop")
+
+
+PUSH_STAND_IN = """
+    const endpoint = "https://fcm.googleapis.com/fcm/send/a-browser";
+    let subscription = null;
+    PushManager.prototype.getSubscription = async () => subscription;
+    PushManager.prototype.subscribe = async (options) => {
+        if (options.applicationServerKey.length !== 65 || !options.userVisibleOnly) throw new Error("options");
+        return (subscription = {endpoint, unsubscribe: async () => { subscription = null; return true; }});
+    };
+"""
+
+
+def test_a_push_is_agreed_to_by_name_and_tells_that_something_waits(notified_site, find_violations):
+    """The browser's own subscription needs its maker's server, which tests do not reach: it alone is stood in for."""
+    site = notified_site
+    page = site.open_browser(**ALLOW)
+    page.context.grant_permissions(["notifications"], origin=site.address)
+    page.add_init_script(PUSH_STAND_IN)
+    page.goto(site.address + "/settings/general")
+    page.wait_for_function(WORKER_READY)
+    settings = page.get_by_role("region", name="Notifications")
+    settings.get_by_role("button", name="Turn on notifications").click()
+    settings.get_by_text("An empty message then passes fcm.googleapis.com (Google)").wait_for()
+    push = "/api/plugins/dashboard/push"
+    assert site.server.client.get(push).json()["browsers"] == 0  # nothing before the consent
+    settings.get_by_role("button", name="I agree, turn it on").click()
+    settings.get_by_text("You are also told when no page is open").wait_for()
+    assert site.server.client.get(push).json()["browsers"] == 1
+    assert find_violations(page) == []
+    wire = page.context.new_cdp_session(page)
+    found = []
+    wire.on("ServiceWorker.workerRegistrationUpdated", lambda one: found.extend(one["registrations"]))
+    wire.send("ServiceWorker.enable")
+    page.wait_for_timeout(300)
+    page.evaluate("Object.defineProperty(document, 'visibilityState', {value: 'hidden'})")
+    page.goto("about:blank")  # no page of ours is open
+    wire.send(
+        "ServiceWorker.deliverPushMessage",
+        {"origin": site.address, "registrationId": found[0]["registrationId"], "data": ""},
+    )
+    page.wait_for_timeout(500)
+    page.goto(site.address + "/settings/general")
+    told = """async () => (await (await navigator.serviceWorker.ready).getNotifications())
+        .map((one) => [one.body, one.data.path])"""
+    assert page.evaluate(told) == [["A session waits for your answer.", "/chat"]]
+    site.server.client.request("DELETE", push, json={"endpoint": "https://fcm.googleapis.com/fcm/send/a-browser"})

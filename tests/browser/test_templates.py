@@ -39,6 +39,17 @@ def test_a_suggestion_is_found_approved_previewed_and_deleted(history):
     page.get_by_role("dialog").wait_for(state="detached")
     kept = history.server.client.get("/api/plugins/templates/templates").json()["templates"]
     assert len(kept) == 1
+    page.get_by_role("button", name="Rename").click()
+    page.get_by_role("dialog").get_by_label("Name").fill("Read then run")
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    page.get_by_role("dialog").get_by_role("alert").wait_for()  # a name has no spaces
+    page.get_by_role("dialog").get_by_label("Name").fill("read-then-run")
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    page.get_by_role("heading", name="read-then-run").wait_for()
     page.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    page.get_by_role("heading", name="read-then-run").wait_for()
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     page.get_by_text("No templates yet.").wait_for()
     assert history.server.client.get("/api/plugins/templates/templates").json()["templates"] == []

@@ -200,6 +200,24 @@ def test_several_files_are_picked_at_once_and_none_makes_an_empty_session(talk, 
     assert "[attachment]" not in page.locator(".bubble").inner_text()
 
 
+def test_an_upload_tells_how_far_it_is(talk, model):
+    model.play([Say("A large file.")])
+    page = talk.open("/chat")
+    wire = page.context.new_cdp_session(page)
+    wire.send("Network.enable")
+    file = {"name": "large.txt", "mimeType": "text/plain", "buffer": b"word " * 60_000}
+    page.locator("input[type=file]").set_input_files([file])
+    slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 150_000}
+    wire.send("Network.emulateNetworkConditions", slow)
+    send_message(page, "look")
+    page.wait_for_function(
+        "() => { const bar = document.querySelector('progress'); return bar && bar.value > 0 && bar.value < 1; }"
+    )
+    wire.send("Network.emulateNetworkConditions", slow | {"uploadThroughput": -1})
+    page.get_by_text("A large file.").wait_for()
+    assert page.locator("progress").count() == 0
+
+
 def test_a_file_dropped_on_the_messages_is_attached(talk):
     page = talk.open("/chat")
     page.get_by_label("Write a message").wait_for()
@@ -306,7 +324,7 @@ def test_writing_in_a_session_of_another_surface_continues_it_here(talk, model):
     made = client.post("/api/sessions", json={"source": "cli"}, headers=surface).json()
     client.post(f"/api/sessions/{made['id']}/take", headers=surface)
     page = talk.open(f"/chat/{made['id']}")
-    page.get_by_text("This session is active in cli.").wait_for()
+    page.get_by_text("This session is active in Terminal.").wait_for()
     page.get_by_label("Write a message").fill("go on")
     page.get_by_role("button", name="Continue here and send").click()
     page.get_by_text("Here now.").wait_for()

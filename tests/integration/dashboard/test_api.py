@@ -70,6 +70,21 @@ async def test_a_cost_nobody_told_is_not_nothing(kit, client):
     assert [one["id"] for one in figures["most_expensive"]] == [session]
 
 
+async def test_a_year_counts_what_began_in_it(kit, client):
+    session = await talk(kit)
+    day = (await client.get("/insights")).json()["days"][0]["day"]
+    usage = {"input_tokens": 70, "output_tokens": 5, "cost_usd": 0.25}
+    await kit.store.put_record(Record(kind="usage", key=f"{day}/{session}", value=usage, session=session))
+    await kit.store.put_record(Record(kind="usage", key=f"2001-05-05/{session}", value=usage, session=session))
+    this, other = (
+        (await client.get(f"/insights?year={day[:4]}")).json(),
+        (await client.get("/insights?year=2001")).json(),
+    )
+    assert (this["totals"]["sessions"], this["totals"]["input_tokens"]) == (1, 70)
+    assert (other["totals"]["sessions"], other["days"]) == (0, [])
+    assert (await client.get("/insights?year=0")).status_code == 422
+
+
 MALFORMED_CALLS = ('[null, 7, "terminal", {}]', "7", "{}", '[{"id": "c0", "function": 3}]', "[" * 100_000, '{"a": NaN}')
 
 
@@ -152,3 +167,17 @@ async def test_an_import_is_cancelled_and_goes_on_later(kit, client, tmp_path, m
     assert (state["cancelled"], state["seconds_left"]) == (False, None)
     assert await kit.store.count(Listing(archived=None)) > some
     assert (await client.delete("/import")).json()["cancelled"] is False  # nothing runs
+
+
+async def test_prompts_are_kept_filled_in_and_deleted(kit, client):
+    body = {"text": "Review $1 for $ARGUMENTS.", "description": "A review", "arguments": "<branch>"}
+    assert (await client.put("/prompts/review", json=body)).json()["text"] == body["text"]
+    assert [one["name"] for one in (await client.get("/prompts")).json()] == ["review"]
+    filled = await client.post("/prompts/review/fill", json={"arguments": "main carefully"})
+    assert filled.json() == {"text": "Review main for main carefully."}
+    refused = await client.put("/prompts/help", json=body)
+    assert (refused.status_code, refused.json()["code"]) == (400, "bad_input")
+    assert (await client.put("/prompts/Re-view", json=body)).status_code == 422
+    assert (await client.delete("/prompts/review")).status_code == 204
+    assert (await client.delete("/prompts/review")).status_code == 404
+    assert (await client.post("/prompts/review/fill", json={})).status_code == 404

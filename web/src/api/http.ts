@@ -22,25 +22,35 @@ export class ApiError extends Error {
 }
 
 export const SIGNED_OUT_EVENT = "sojourn:signed-out";
-const SURFACE_HEADER = { "Sojourn-Surface": "web" };
+export const UNREACHABLE: Problem = {
+  code: "server_unreachable",
+  detail: "The server is not responding.",
+  hint: "Check that `sojourn dashboard` is still running.",
+  status: 0,
+};
+
+export const buildHeaders = (own: Record<string, string> = {}): Record<string, string> => ({
+  "Sojourn-Surface": "web",
+  ...getPageKeyHeader(),
+  ...own,
+});
 
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(path, { ...init, headers: { ...SURFACE_HEADER, ...getPageKeyHeader(), ...init.headers } });
+    response = await fetch(path, { ...init, headers: buildHeaders(init.headers as Record<string, string>) });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ApiError({
-      code: "server_unreachable",
-      detail: "The server is not responding.",
-      hint: "Check that `sojourn dashboard` is still running.",
-      status: 0,
-    });
+    throw new ApiError(UNREACHABLE);
   }
   if (response.ok) return response;
-  const problem = await parseProblem(response);
+  throw await handleProblem(response);
+}
+
+/** The error that a refused answer means; a page that was signed out hears of it. */
+export async function handleProblem(response: Response): Promise<ApiError> {
   if (response.status === 401) window.dispatchEvent(new Event(SIGNED_OUT_EVENT));
-  throw new ApiError(problem);
+  return new ApiError(await parseProblem(response));
 }
 
 async function parseProblem(answer: Response): Promise<Problem> {

@@ -8,6 +8,8 @@ const SHORTCUTS: Array<[string, MessageKey]> = [
   ["n", "help.newchat"],
   ["x", "help.select"],
   ["?", "help.help"],
+  ["a", "help.approve"],
+  ["d", "help.deny"],
   ["Enter", "help.send"],
   ["Shift Enter", "help.newline"],
   ["Esc", "help.close"],

@@ -1,10 +1,11 @@
 // The tabs of the sidebar: our own pages and those of enabled plugins.
-import { type ComponentType, createElement, useMemo } from "react";
+import { type ComponentType, createElement, lazy, useMemo } from "react";
 import type { Page } from "@/app/definePage";
 import type { IconName } from "@/components/Icon";
 import { type Language, useI18n } from "@/i18n";
-import { PluginFrame } from "@/plugins/PluginFrame";
 import { type PluginPage, usePlugins } from "@/plugins/pluginList";
+
+const PluginFrame = lazy(() => import("@/plugins/PluginFrame").then((module) => ({ default: module.PluginFrame })));
 
 export interface Tab {
   path: string;

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { isAbortError } from "@/api/http";
 import type { ApprovalQuestion } from "@/chat/chatEvents";
 import { type Covers, conversationApi } from "@/chat/conversationApi";
@@ -22,6 +22,8 @@ const SCOPE_LABELS: Record<string, MessageKey> = {
   outside: "chat.scope.outside",
 };
 
+const KEY_DELAY_MS = 1000;
+
 export type AnswerApproval = (question: string, choice: string, covers?: Covers) => void;
 
 interface Props {
@@ -31,7 +33,8 @@ interface Props {
 }
 
 /** The question a turn asks before a tool writes or runs. It shows exactly what will run; until that has arrived, and where it
- * cannot be shown, the question can only be denied. One button stands out: to allow once, or to deny what is dangerous. */
+ * cannot be shown, the question can only be denied. One button stands out: to allow once, or to deny what is dangerous. With
+ * the focus in it, `a` allows once, unless it is dangerous, and `d` denies. */
 export function ApprovalRequest({ question, session, answer }: Props) {
   const { t } = useMessages();
   const translate = useSentences();
@@ -44,6 +47,19 @@ export function ApprovalRequest({ question, session, answer }: Props) {
   const shown = exact ?? (typeof question.detail === "string" ? question.detail : "");
   const choose = (choice: string) => (choice === "always" ? setIsConfirming(true) : answer(question.question, choice));
   const primary = isDangerous || exact === null ? "deny" : "once";
+  const isReady = exact !== null || isMissing;
+  const readyAt = useRef(Number.POSITIVE_INFINITY);
+  useEffect(() => {
+    if (isReady) readyAt.current = performance.now();
+  }, [isReady]);
+  const handleKey = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isConfirming) return;
+    if (performance.now() - readyAt.current < KEY_DELAY_MS) return; // the key may have been meant for the message box
+    const choice = event.key === "d" ? "deny" : event.key === "a" && !isDangerous ? "once" : "";
+    if (!ordered.includes(choice)) return;
+    event.preventDefault();
+    answer(question.question, choice);
+  };
   const left = useDeadline(question.seconds ?? 0, question.question);
   return (
     <div
@@ -52,6 +68,8 @@ export function ApprovalRequest({ question, session, answer }: Props) {
       role="alertdialog"
       aria-label={t("chat.approval")}
       tabIndex={-1}
+      aria-keyshortcuts={isDangerous || exact === null ? "d" : "a d"}
+      onKeyDown={handleKey}
       data-question={question.question}
     >
       <p className={css.approvalTitle}>

@@ -1,7 +1,7 @@
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import type { Session } from "@/api/types";
 import { CommandMenu } from "@/chat/CommandMenu";
-import type { TurnRequest } from "@/chat/conversationApi";
+import type { ReportUpload, TurnRequest } from "@/chat/conversationApi";
 import { FileList } from "@/chat/FileList";
 import { useMessages } from "@/chat/messages";
 import { TurnOptionsPicker } from "@/chat/TurnOptionsPicker";
@@ -19,7 +19,7 @@ interface Props {
   isBusy: boolean;
   isElsewhere: boolean; // another surface drives the session; sending takes it over
   commands: ChatCommands;
-  send: (request: TurnRequest, files: File[]) => Promise<void>;
+  send: (request: TurnRequest, files: File[], report: ReportUpload) => Promise<void>;
   compare: (message: string, files: File[], choices: Parameters<AskBoth>[0]) => Promise<void>;
   stop: () => void;
 }
@@ -33,6 +33,7 @@ export function Composer({ id, session, isBusy, isElsewhere, commands, send, com
   const [files, setFiles] = useState<File[]>([]);
   const [options, setOptions] = useTurnOptions(id);
   const [isSending, setIsSending] = useState(false);
+  const [uploaded, setUploaded] = useState(0); // the part of the files that is sent
   const [problem, setProblem] = useState("");
   const box = useRef<HTMLTextAreaElement>(null);
   const fileInput = useRef<HTMLInputElement>(null);
@@ -47,10 +48,11 @@ export function Composer({ id, session, isBusy, isElsewhere, commands, send, com
   const submit = async () => {
     if (isSending || (!text.trim() && !files.length)) return;
     setIsSending(true);
+    setUploaded(0);
     setProblem("");
     try {
       if (commands.find(text)) setOptions({ ...options, ...(await commands.run(text)) });
-      else await send({ message: text, attachments: [], ...options }, files);
+      else await send({ message: await commands.fill(text), attachments: [], ...options }, files, setUploaded);
       setText("");
       setFiles([]);
     } catch (error) {
@@ -86,7 +88,7 @@ export function Composer({ id, session, isBusy, isElsewhere, commands, send, com
       <FileList
         files={files}
         remove={(file) => setFiles(files.filter((other) => other !== file))}
-        isSending={isSending}
+        uploaded={isSending ? uploaded : null}
       />
       <CommandMenu text={text} commands={commands.list} choose={(name) => setText(`${name} `)} box={box} />
       <div className={css.composerBox}>

@@ -3,7 +3,7 @@ import { ChatWelcome } from "@/chat/ChatWelcome";
 import { CommandAnswerCard } from "@/chat/CommandAnswerCard";
 import { Composer } from "@/chat/Composer";
 import { ConversationHeader } from "@/chat/ConversationHeader";
-import { conversationApi, type TurnRequest } from "@/chat/conversationApi";
+import { conversationApi, type ReportUpload, type TurnRequest } from "@/chat/conversationApi";
 import { FindBar } from "@/chat/FindBar";
 import { Log } from "@/chat/Log";
 import { useMessages } from "@/chat/messages";
@@ -15,6 +15,7 @@ import { startComparison } from "@/compare/comparison";
 import type { ModelChoice } from "@/compare/modelChoices";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { navigate } from "@/router";
+import { getSourceLabel } from "@/sessions/sourceLabels";
 import css from "./Conversation.module.css";
 
 interface Props {
@@ -41,13 +42,11 @@ export function Conversation({ id, anchor, words, openList }: Props) {
     newSession.current ||= (await conversationApi.createSession(request.runtime, request.model)).id;
     return newSession.current;
   };
-  const send = async (request: TurnRequest, files: File[]): Promise<void> => {
+  const send = async (request: TurnRequest, files: File[], report: ReportUpload): Promise<void> => {
     setFailure(null);
     const session = await ensureSession(request);
     if (driver) await chat.takeOver();
-    const attachments = [];
-    for (const file of files) attachments.push(await conversationApi.uploadAttachment(session, file));
-    const wish = { ...request, attachments };
+    const wish = { ...request, attachments: await conversationApi.uploadAll(session, files, report) };
     if (id) await chat.send(wish);
     else await conversationApi.startTurn(session, wish);
     if (chat.running) queue.refresh();
@@ -78,7 +77,7 @@ export function Conversation({ id, anchor, words, openList }: Props) {
       </Log>
       {driver && (
         <p className={css.elsewhere} role="status">
-          {t("chat.driver.elsewhere", { who: driver })}{" "}
+          {t("chat.driver.elsewhere", { who: getSourceLabel(driver) })}{" "}
           <button className="button" onClick={() => void chat.takeOver().catch(setFailure)}>
             {t("chat.takeover")}
           </button>

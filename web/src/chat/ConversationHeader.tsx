@@ -42,7 +42,7 @@ export function ConversationHeader({ id, chat, openList, isFinding, toggleFind }
           <p className={css.headerFacts}>
             {driver && driver !== "web" && (
               <span className="pill" data-driver={driver}>
-                <Icon name="wheel" size={13} /> {t("chat.driver", { who: driver })}
+                <Icon name="wheel" size={13} /> {t("chat.driver", { who: getSourceLabel(driver) })}
               </span>
             )}
             {driver === "web" && <span data-driver="web" hidden />}
@@ -84,6 +84,7 @@ export function ConversationHeader({ id, chat, openList, isFinding, toggleFind }
             isDriver={!driver || driver === "web"}
             isBusy={chat.running !== null}
             isInProgress={["pending", "running"].includes(session.handoff_state ?? "")}
+            needsApproval={Boolean(chat.running?.question)}
             onMoved={chat.refresh}
           />
           <SessionMenu

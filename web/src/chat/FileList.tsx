@@ -2,20 +2,20 @@ import { useMessages } from "@/chat/messages";
 import { Icon } from "@/components/Icon";
 import css from "./FileList.module.css";
 
-/** The files that go along with the next message, each with its size. */
+/** The files that go along with the next message, each with its size; while they are sent, how far that is. */
 export function FileList({
   files,
   remove,
-  isSending,
+  uploaded,
 }: {
   files: File[];
   remove: (file: File) => void;
-  isSending: boolean;
+  uploaded: number | null; // from 0 to 1 while they are sent
 }) {
   const { t } = useMessages();
   if (!files.length) return null;
   return (
-    <ul className={css.attachments} aria-label={t("chat.attachments")} aria-busy={isSending}>
+    <ul className={css.attachments} aria-label={t("chat.attachments")} aria-busy={uploaded !== null}>
       {files.map((file, index) => (
         <li key={index} className="pill">
           <Icon name="clip" size={13} /> {file.name} <span className="dim">{formatSize(file.size)}</span>
@@ -29,7 +29,12 @@ export function FileList({
           </button>
         </li>
       ))}
-      {isSending && <li className="dim">{t("chat.attachments.sending")}</li>}
+      {uploaded !== null && (
+        <li className={`dim ${css.sending}`}>
+          {t("chat.attachments.sending")} <progress value={uploaded} aria-label={t("chat.attachments.sending")} />{" "}
+          {Math.floor(uploaded * 100)}%
+        </li>
+      )}
     </ul>
   );
 }

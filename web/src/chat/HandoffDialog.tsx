@@ -7,6 +7,7 @@ import { Icon } from "@/components/Icon";
 import { gatewayApi, type Handoff } from "@/gateway/gatewayApi";
 import { canCancel, HandoffOutcome, HandoffSteps, isOver } from "@/gateway/HandoffSteps";
 import { followLink } from "@/router";
+import { getSourceLabel } from "@/sessions/sourceLabels";
 import css from "./HandoffDialog.module.css";
 
 const TERMINALS = ["cli"]; // surfaces where a session waits to be picked up
@@ -17,12 +18,14 @@ export function HandoffDialog({
   isDriver,
   isBusy,
   isInProgress,
+  needsApproval,
   onMoved,
 }: {
   session: string;
   isDriver: boolean;
   isBusy: boolean;
   isInProgress: boolean;
+  needsApproval: boolean; // the turn that says hello there asks
   onMoved: () => void;
 }) {
   const { t } = useMessages();
@@ -91,6 +94,7 @@ export function HandoffDialog({
           {handoff ? (
             <HandoffProgress
               handoff={handoff}
+              needsApproval={needsApproval}
               cancel={() => gatewayApi.cancelHandoff(handoff.id).then(setHandoff, setError)}
             />
           ) : (
@@ -155,7 +159,7 @@ function DestinationForm({ submit }: { submit: (to: string) => void }) {
         <select value={platform} onChange={(event) => setPlatform(event.target.value)}>
           {platforms.map((name) => (
             <option key={name} value={name}>
-              {TERMINALS.includes(name) ? t("handoff.terminal") : name}
+              {getPlaceLabel(name, t)}
             </option>
           ))}
         </select>
@@ -171,14 +175,30 @@ function DestinationForm({ submit }: { submit: (to: string) => void }) {
           />
         </label>
       )}
-      <button className="button primary">
-        <Icon name="share" size={16} /> {t("handoff.submit")}
-      </button>
+      <div className="row">
+        <button className="button primary">
+          <Icon name="share" size={16} /> {t("handoff.submit")}
+        </button>
+        <a href="/gateway" onClick={followLink}>
+          {t("handoff.addnetwork")}
+        </a>
+      </div>
     </form>
   );
 }
 
-function HandoffProgress({ handoff, cancel }: { handoff: Handoff; cancel: () => void }) {
+const getPlaceLabel = (platform: string, t: ReturnType<typeof useMessages>["t"]): string =>
+  TERMINALS.includes(platform) ? t("handoff.terminal") : getSourceLabel(platform);
+
+function HandoffProgress({
+  handoff,
+  needsApproval,
+  cancel,
+}: {
+  handoff: Handoff;
+  needsApproval: boolean;
+  cancel: () => void;
+}) {
   const { t } = useMessages();
   const room = handoff.platform === "local" ? (handoff.target || "home").split("/")[0]! : null;
   return (
@@ -186,9 +206,15 @@ function HandoffProgress({ handoff, cancel }: { handoff: Handoff; cancel: () => 
       <div role="status">
         <HandoffSteps handoff={handoff} />
       </div>
+      {needsApproval && !isOver(handoff) && <p role="status">{t("handoff.approval")}</p>}
       {handoff.state === "completed" && (
         <p>
-          <strong>{t("handoff.moved", { where: handoff.platform })}</strong>{" "}
+          <strong>{t("handoff.moved", { where: getPlaceLabel(handoff.platform, t) })}</strong>{" "}
+          {TERMINALS.includes(handoff.platform) && (
+            <>
+              {t("handoff.resume")} <code>sojourn chat --resume {handoff.session}</code>
+            </>
+          )}
           {room && (
             <a href={`/gateway/${encodeURIComponent(room)}`} onClick={followLink}>
               {t("handoff.open")}

@@ -34,16 +34,16 @@ export function Log({ chat, session, anchor, words, actions, children }: Props) 
   }, [view.firstSeq]);
   useLayoutEffect(() => {
     const element = box.current!;
-    if (isAtEnd.current && !anchor) scrollToEnd(element);
+    if (isAtEnd.current && !anchor && session) scrollToEnd(element);
     heightBelow.current = element.scrollHeight - element.scrollTop;
   }, [view, children]);
   useEffect(() => {
     const observer = new ResizeObserver(() => {
-      if (isAtEnd.current && !anchor) scrollToEnd(box.current!);
+      if (isAtEnd.current && !anchor && session) scrollToEnd(box.current!);
     });
     observer.observe(box.current!.firstElementChild!);
     return () => observer.disconnect();
-  }, [anchor]);
+  }, [anchor, session]);
   useScrollToTarget(box, target?.seq ?? 0, words, view);
 
   const handleScroll = () => {

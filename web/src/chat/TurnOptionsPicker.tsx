@@ -4,7 +4,11 @@ import type { Session } from "@/api/types";
 import { useMessages } from "@/chat/messages";
 import { useRuntimes } from "@/chat/useRuntimes";
 import type { TurnOptions } from "@/chat/useTurnOptions";
+import { Dialog } from "@/components/Dialog";
+import { Icon } from "@/components/Icon";
+import { useIsPhone } from "@/components/useIsPhone";
 import { useSentences } from "@/serverTexts/serverTexts";
+import css from "./TurnOptionsPicker.module.css";
 
 interface Props {
   options: TurnOptions;
@@ -12,8 +16,35 @@ interface Props {
   session: Session | null;
 }
 
+/** Who answers the next turn: selects in the row of a wide screen; on a phone a button with the model that opens them. */
+export function TurnOptionsPicker(props: Props) {
+  const { t } = useMessages();
+  const isPhone = useIsPhone();
+  const [isOpen, setIsOpen] = useState(false);
+  const runtimes = useRuntimes();
+  if (!isPhone) return <OptionSelects {...props} />;
+  const { options, session } = props;
+  const runtime = runtimes.find((one) => (options.runtime ? one.name === options.runtime : one.default));
+  return (
+    <>
+      <button type="button" className={css.chosen} aria-haspopup="dialog" onClick={() => setIsOpen(true)}>
+        <span>{options.model || session?.model || runtime?.models[0] || runtime?.label || t("chat.runtime")}</span>
+        <Icon name="down" size={14} />
+      </button>
+      {isOpen && (
+        <Dialog label={t("chat.options")} close={() => setIsOpen(false)} closeLabel={t("action.close")}>
+          <h2>{t("chat.options")}</h2>
+          <div className={css.stacked}>
+            <OptionSelects {...props} />
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
 /** The selects for runtime, model and template of the next turn. An empty value keeps the session's own, which is named. */
-export function TurnOptionsPicker({ options, onChange, session }: Props) {
+function OptionSelects({ options, onChange, session }: Props) {
   const { t } = useMessages();
   const translate = useSentences();
   const runtimes = useRuntimes();
@@ -32,48 +63,51 @@ export function TurnOptionsPicker({ options, onChange, session }: Props) {
   const sessionModel = session?.model && models.includes(session.model) ? session.model : models[0];
   return (
     <>
-      <select
-        aria-label={t("chat.runtime")}
-        data-model-picker
-        value={options.runtime}
-        onChange={(event) => onChange({ ...options, runtime: event.target.value, model: "" })}
-      >
-        <option value="">
-          {defaultRuntime ? t("chat.runtime.default", { name: translate(defaultRuntime.label) }) : t("chat.runtime")}
-        </option>
-        {runtimes.map((runtime) => (
-          <option key={runtime.name} value={runtime.name} disabled={!runtime.ok} title={runtime.detail}>
-            {translate(runtime.label)}
-            {runtime.ok ? "" : ` (${t("chat.runtime.notready")})`}
+      <label className={css.option}>
+        <span>{t("chat.runtime")}</span>
+        <select
+          data-model-picker
+          value={options.runtime}
+          onChange={(event) => onChange({ ...options, runtime: event.target.value, model: "" })}
+        >
+          <option value="">
+            {defaultRuntime ? t("chat.runtime.default", { name: translate(defaultRuntime.label) }) : t("chat.runtime")}
           </option>
-        ))}
-      </select>
-      {models.length > 0 && (
-        <select
-          aria-label={t("chat.model")}
-          value={models.includes(options.model) ? options.model : ""}
-          onChange={(event) => onChange({ ...options, model: event.target.value })}
-        >
-          <option value="">{sessionModel ?? t("chat.model")}</option>
-          {models
-            .filter((model) => model !== sessionModel)
-            .map((model) => (
-              <option key={model}>{model}</option>
-            ))}
-        </select>
-      )}
-      {templates.length > 0 && (
-        <select
-          aria-label={t("chat.template")}
-          value={options.template}
-          onChange={(event) => onChange({ ...options, template: event.target.value })}
-        >
-          <option value="">{t("chat.template")}</option>
-          <option value="none">{t("chat.template.none")}</option>
-          {templates.map((template) => (
-            <option key={template}>{template}</option>
+          {runtimes.map((runtime) => (
+            <option key={runtime.name} value={runtime.name} disabled={!runtime.ok} title={runtime.detail}>
+              {translate(runtime.label)}
+              {runtime.ok ? "" : ` (${t("chat.runtime.notready")})`}
+            </option>
           ))}
         </select>
+      </label>
+      {models.length > 0 && (
+        <label className={css.option}>
+          <span>{t("chat.model")}</span>
+          <select
+            value={models.includes(options.model) ? options.model : ""}
+            onChange={(event) => onChange({ ...options, model: event.target.value })}
+          >
+            <option value="">{sessionModel ?? t("chat.model")}</option>
+            {models
+              .filter((model) => model !== sessionModel)
+              .map((model) => (
+                <option key={model}>{model}</option>
+              ))}
+          </select>
+        </label>
+      )}
+      {templates.length > 0 && (
+        <label className={css.option}>
+          <span>{t("chat.template")}</span>
+          <select value={options.template} onChange={(event) => onChange({ ...options, template: event.target.value })}>
+            <option value="">{t("chat.template")}</option>
+            <option value="none">{t("chat.template.none")}</option>
+            {templates.map((template) => (
+              <option key={template}>{template}</option>
+            ))}
+          </select>
+        </label>
       )}
     </>
   );

@@ -1,7 +1,8 @@
 // The HTTP client for conversations: sessions, messages, turns and their event stream.
-import { ApiError, getJson, isAbortError, request, sendJson } from "@/api/http";
+import { ApiError, getJson, isAbortError, sendJson } from "@/api/http";
 import { streamFrames } from "@/api/sse";
 import type { ChatCommand, CommandAnswer, Message, RuntimeInfo, Session } from "@/api/types";
+import { uploadFile } from "@/api/upload";
 import { type ChatEvent, parseEvent } from "@/chat/chatEvents";
 
 export interface Attachment {
@@ -36,8 +37,12 @@ export interface TurnRequest {
 }
 
 const getSessionUrl = (session: string) => `/api/sessions/${encodeURIComponent(session)}`;
+const PROMPTS_API = "/api/plugins/dashboard/prompts";
 const SILENCE_MS = 2000;
 const RETRY_MS = [250, 500, 1000, 2000, 4000];
+
+/** Hears how far an upload is, from 0 to 1. */
+export type ReportUpload = (part: number) => void;
 
 /** What a lasting yes is for: this exact text, or every call of the tool in its scope. */
 export type Covers = "exact" | "tool";
@@ -152,19 +157,39 @@ export const conversationApi = {
       signal,
     ),
   listCommands: (signal?: AbortSignal) => getJson<ChatCommand[]>("/api/commands", signal),
+  /** The person's own prompts, as commands. */
+  listPrompts: async (signal?: AbortSignal): Promise<ChatCommand[]> =>
+    (
+      await getJson<Array<{ name: string; description: string; arguments: string; problem: string }>>(
+        PROMPTS_API,
+        signal,
+      )
+    )
+      .filter((prompt) => !prompt.problem)
+      .map((prompt) => ({ name: prompt.name, arguments: prompt.arguments, help: prompt.description })),
+  fillPrompt: async (name: string, words: string) =>
+    (await sendJson<{ text: string }>("POST", `${PROMPTS_API}/${name}/fill`, { arguments: words })).text,
   runCommand: (session: string, line: string) =>
     sendJson<CommandAnswer>("POST", `${getSessionUrl(session)}/commands`, { line }),
   takeOver: (session: string) => sendJson<Session>("POST", `${getSessionUrl(session)}/take`),
   listRuntimes: (signal?: AbortSignal) => getJson<RuntimeInfo[]>("/api/runtimes", signal),
 
-  async uploadAttachment(session: string, file: File): Promise<Attachment> {
-    const headers = { "Content-Type": file.type || "application/octet-stream" };
-    const response = await request(`${getSessionUrl(session)}/attachments?name=${encodeURIComponent(file.name)}`, {
-      method: "POST",
-      headers,
-      body: file,
-    });
-    return (await response.json()) as Attachment;
+  uploadAttachment: (session: string, file: File, report: (bytes: number) => void) =>
+    uploadFile<Attachment>(`${getSessionUrl(session)}/attachments?name=${encodeURIComponent(file.name)}`, file, report),
+
+  /** Uploads files one after the other; `report` hears which part of all their bytes is sent. */
+  async uploadAll(session: string, files: File[], report: ReportUpload): Promise<Attachment[]> {
+    const total = Math.max(
+      1,
+      files.reduce((sum, file) => sum + file.size, 0),
+    );
+    const uploaded: Attachment[] = [];
+    let sent = 0;
+    for (const file of files) {
+      uploaded.push(await conversationApi.uploadAttachment(session, file, (bytes) => report((sent + bytes) / total)));
+      sent += file.size;
+    }
+    return uploaded;
   },
 
   getAttachmentUrl: (session: string, hash: string) => `${getSessionUrl(session)}/attachments/${hash}`,

@@ -32,8 +32,7 @@ async function ask(origin: Origin, question: Question, files: File[], choice: Mo
   const made = origin.session
     ? await conversationApi.branchSession(origin.session, origin.at)
     : await conversationApi.createSession(runtime, model);
-  const attachments = [...question.attachments];
-  for (const file of files) attachments.push(await conversationApi.uploadAttachment(made.id, file));
+  const attachments = [...question.attachments, ...(await conversationApi.uploadAll(made.id, files, () => undefined))];
   storeTurnOptions(made.id, { runtime, model, template: "" }); // who goes on there
   await conversationApi.startTurn(made.id, { message: question.message, attachments, runtime, model, template: "" });
   return made.id;

@@ -34,7 +34,7 @@ export function Dialog({
       onClick={(event) => event.target === ref.current && close()}
     >
       <div className="dialog-body">
-        <button className="ghost close" onClick={close} aria-label={closeLabel}>
+        <button type="button" className="ghost close" onClick={close} aria-label={closeLabel}>
           <Icon name="close" />
         </button>
         {children}

@@ -26,7 +26,7 @@ export function ConnectionList({ polled }: { polled: Polled<GatewayStatus> }) {
       {status?.gateways.map((gateway) => (
         <div key={gateway.id}>
           <p className="dim">
-            {t("gateway.process", { host: gateway.host, pid: gateway.pid })} ·{" "}
+            {t("gateway.process", { host: gateway.host })} ·{" "}
             {t("gateway.heartbeat", { when: formatRelativeTime(gateway.beat_at, language) })}
           </p>
           <div className={css.connectionCards}>

@@ -17,7 +17,7 @@ export default function Gateway({ rest }: { rest: string }) {
   return (
     <div className="page">
       <header className="page-header">
-        <h1>{t("nav.gateway")}</h1>
+        <h1>{t("gateway.title")}</h1>
       </header>
       <p className="dim">{t("gateway.about")}</p>
       <ConnectionList polled={status} />

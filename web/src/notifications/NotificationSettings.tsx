@@ -6,6 +6,7 @@ import {
   turnNotificationsOn,
 } from "@/notifications/browserNotifications";
 import { useMessages } from "@/notifications/messages";
+import { PushConsent } from "@/notifications/PushConsent";
 
 /** Whether this browser notifies, with the consent for it; or what is missing. */
 export function NotificationSettings() {
@@ -35,6 +36,7 @@ export function NotificationSettings() {
           </button>
         </div>
       )}
+      {state === "on" && <PushConsent />}
     </section>
   );
 }

@@ -47,6 +47,21 @@ self.addEventListener("fetch", (event) => {
     event.respondWith(findInShell(pathname).then((found) => found ?? fetch(request)));
 });
 
+/** A message from our server through one of the browser's maker. It is empty: what waits, the page asks itself. */
+async function tellThatSomethingWaits() {
+  const pages = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  if (pages.some((page) => page.visibilityState === "visible")) return; // it shows what waits
+  const isChinese = self.navigator.language.startsWith("zh");
+  await self.registration.showNotification("Sojourn", {
+    body: isChinese ? "有会话在等你" : "A session waits for your answer.",
+    tag: "waiting",
+    icon: "/assets/icon-192.png",
+    data: { path: "/chat" },
+  });
+}
+
+self.addEventListener("push", (event) => event.waitUntil(tellThatSomethingWaits()));
+
 self.addEventListener("notificationclick", (event) => {
   event.notification.close();
   event.waitUntil(openPath(event.notification.data?.path ?? "/"));

@@ -2,11 +2,13 @@ import { useState } from "react";
 import { saveFile } from "@/api/download";
 import { sendJson } from "@/api/http";
 import type { Session } from "@/api/types";
+import { copyText } from "@/components/clipboard";
 import { Dialog } from "@/components/Dialog";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { Menu, type MenuEntry } from "@/components/Menu";
 import { showToast } from "@/components/Toasts";
 import { useMessages } from "@/sessions/messages";
+import { getSessionUrl } from "@/sessions/sessionLinks";
 
 /** What can be done with a session: tags, pin, archive, export, delete. Each says that it is done, and can be undone. */
 export function SessionMenu({ session, onChange }: { session: Session; onChange: (session: Session | null) => void }) {
@@ -31,6 +33,11 @@ export function SessionMenu({ session, onChange }: { session: Session; onChange:
       showToast(t("sessions.deleted"), () => void setTrashed(false).then(onChange, () => undefined));
       onChange(null);
     }, setError);
+  const copyLink = () =>
+    void copyText(location.origin + getSessionUrl(session.id)).then(
+      () => showToast(t("sessions.linkcopied")),
+      setError,
+    );
   const entries: MenuEntry[] = [
     { label: t(session.pinned ? "sessions.unpin" : "sessions.pin"), icon: "pin", run: () => toggle("pinned") },
     { label: t("sessions.tags"), icon: "hash", run: () => setOpen("tags") },
@@ -39,6 +46,7 @@ export function SessionMenu({ session, onChange }: { session: Session; onChange:
       icon: "box",
       run: () => toggle("archived"),
     },
+    { label: t("sessions.copylink"), icon: "link", run: copyLink },
     { label: t("sessions.export"), icon: "download", run: () => save("markdown", "md") },
     { label: t("sessions.exporthtml"), icon: "share", run: () => save("html", "html") },
     { label: t("sessions.exportjson"), icon: "file", run: () => save("jsonl", "jsonl") },

@@ -144,11 +144,21 @@ function SessionList({ filter, clear }: { filter: SessionFilter; clear: (() => v
       )}
       {total === 0 ? (
         <div className="empty-state">
-          <p>{t("sessions.none")}</p>
+          <p>{t(clear || filter.view ? "sessions.none" : "sessions.first")}</p>
           {clear && (
             <button className="button" onClick={clear}>
               {t("filter.clear")}
             </button>
+          )}
+          {!clear && !filter.view && (
+            <div className={`row ${css.firstSteps}`}>
+              <a className="button primary" href="/chat/new" onClick={followLink}>
+                <Icon name="plus" size={16} /> {t("sessions.newchat")}
+              </a>
+              <a className="button" href="/import" onClick={followLink}>
+                <Icon name="download" size={16} /> {t("sessions.import")}
+              </a>
+            </div>
           )}
         </div>
       ) : (

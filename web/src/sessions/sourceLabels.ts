@@ -1,29 +1,29 @@
-// What programs are called by people; an unknown one keeps its id.
+// What programs are called by people, where that is not their id with a large first letter.
 const LABELS: Record<string, string> = {
   "claude-code": "Claude Code",
-  codex: "Codex",
   opencode: "opencode",
-  sojourn: "Sojourn",
-  hermes: "Hermes",
   web: "Browser",
   cli: "Terminal",
-  telegram: "Telegram",
-  discord: "Discord",
-  slack: "Slack",
-  matrix: "Matrix",
   whatsapp: "WhatsApp",
-  signal: "Signal",
   email: "Mail",
   bluebubbles: "iMessage (BlueBubbles)",
   dingtalk: "DingTalk",
   feishu: "Feishu / Lark",
   wecom: "WeCom",
   qq: "QQ",
-  yuanbao: "Yuanbao",
+  qqbot: "QQ",
+  weixin: "WeChat (Weixin)",
+  wecom_app: "WeCom (own app)",
+  homeassistant: "Home Assistant",
+  msgraph_webhook: "Microsoft Graph",
+  whatsapp_bridge: "WhatsApp (personal, unofficial)",
+  "gemini-cli": "Gemini CLI",
+  "qwen-code": "Qwen Code",
+  "copilot-cli": "Copilot CLI",
+  goose: "goose",
   ntfy: "ntfy",
   irc: "IRC",
   xmpp: "XMPP",
-  mattermost: "Mattermost",
   teams: "Microsoft Teams",
   twilio: "Text messages (Twilio)",
   sms: "Text messages",
@@ -31,9 +31,9 @@ const LABELS: Record<string, string> = {
   mail: "Mail",
   api_server: "HTTP API",
   cron: "Scheduled",
-  sample: "Sample",
   api: "API",
   local: "Local room",
 };
 
-export const getSourceLabel = (source: string): string => LABELS[source] ?? source;
+export const getSourceLabel = (source: string): string =>
+  LABELS[source] ?? source.charAt(0).toUpperCase() + source.slice(1);

@@ -5,6 +5,7 @@ import { ErrorMessage } from "@/components/ErrorMessage";
 import { formatNumber } from "@/i18n";
 import { followLink } from "@/router";
 import { useMessages } from "@/templates/messages";
+import { DeleteDialog, RenameDialog } from "@/templates/TemplateDialogs";
 
 interface Example {
   tool_name: string;
@@ -79,6 +80,8 @@ export default function Templates() {
     void load(controller.signal);
     return () => controller.abort();
   }, [load]);
+  const [renamed, setRenamed] = useState<string | null>(null);
+  const [deleted, setDeleted] = useState<string | null>(null);
   const runAndReload = async (work: () => Promise<unknown>) => {
     setError(null);
     setIsBusy(true);
@@ -184,17 +187,33 @@ export default function Templates() {
               <button className="button" onClick={() => void showPreview(template.name)}>
                 {t("templates.preview")}
               </button>
-              <button
-                className="button danger"
-                disabled={isBusy}
-                onClick={() => void runAndReload(() => request(getTemplateUrl(template.name), { method: "DELETE" }))}
-              >
+              <button className="button" disabled={isBusy} onClick={() => setRenamed(template.name)}>
+                {t("templates.rename")}
+              </button>
+              <button className="button danger" disabled={isBusy} onClick={() => setDeleted(template.name)}>
                 {t("sessions.delete")}
               </button>
             </div>
           </div>
         ))}
       </section>
+      {renamed && (
+        <RenameDialog
+          name={renamed}
+          close={() => setRenamed(null)}
+          rename={async (name) => {
+            await sendJson("PATCH", getTemplateUrl(renamed), { name });
+            await load();
+          }}
+        />
+      )}
+      {deleted && (
+        <DeleteDialog
+          name={deleted}
+          close={() => setDeleted(null)}
+          remove={() => void runAndReload(() => request(getTemplateUrl(deleted), { method: "DELETE" }))}
+        />
+      )}
       {preview && (
         <Dialog label={t("templates.preview")} close={() => setPreview(null)} isWide closeLabel={t("action.close")}>
           <h2>{preview.name}</h2>

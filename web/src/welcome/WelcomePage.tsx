@@ -6,6 +6,7 @@ import { Icon } from "@/components/Icon";
 import { ModelCards } from "@/components/ModelCards";
 import { formatNumber, formatRelativeTime } from "@/i18n";
 import { followLink, navigate } from "@/router";
+import { getSourceLabel } from "@/sessions/sourceLabels";
 import { useMessages } from "@/welcome/messages";
 
 /** The start page: recent sessions, or on a first visit what to begin with. */
@@ -46,7 +47,7 @@ export function WelcomePage() {
       <section className="welcome-hero">
         <img src="/assets/icon.svg" alt="" width="64" height="64" />
         <h1>{stats === null ? "Sojourn" : isFirstVisit ? t("welcome.first") : t("welcome.back")}</h1>
-        <p className="dim">{t("welcome.about")}</p>
+        <p className="dim">{t(isFirstVisit ? "welcome.about" : "welcome.again")}</p>
         <a className="button primary" href="/chat" onClick={followLink}>
           <Icon name="chat" size={16} /> {t("welcome.chat")}
         </a>
@@ -63,7 +64,9 @@ export function WelcomePage() {
               : readable.length
                 ? t("welcome.found", {
                     what: readable
-                      .map((history) => `${history.source} (${formatNumber(history.sessions, language)})`)
+                      .map(
+                        (history) => `${getSourceLabel(history.source)} (${formatNumber(history.sessions, language)})`,
+                      )
                       .join(", "),
                   })
                 : t("welcome.notfound")}
@@ -96,7 +99,7 @@ export function WelcomePage() {
               <li key={session.id}>
                 <a href={`/chat/${encodeURIComponent(session.id)}`} onClick={followLink}>
                   <span className="grow">{session.title ?? (session.preview || session.id)}</span>{" "}
-                  <span className="pill">{session.source}</span>{" "}
+                  <span className="pill">{getSourceLabel(session.source)}</span>{" "}
                   <span className="dim">{formatRelativeTime(session.last_active, language)}</span>
                 </a>
               </li>
