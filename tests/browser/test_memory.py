@@ -91,7 +91,7 @@ def test_documents_are_added_tested_and_removed(scripted_site, find_violations):
     page.get_by_role("dialog").get_by_role("button", name="Save").click()
     page.get_by_role("dialog").wait_for(state="detached")
     notes.get_by_role("button", name="Remove roses.md").click()
-    notes.get_by_text("roses.md").wait_for(state="detached")
+    notes.get_by_role("button", name="Edit roses.md").wait_for(state="detached")
     page.get_by_role("button", name="Undo").click()
-    notes.get_by_text("roses.md").wait_for()
+    notes.get_by_role("button", name="Edit roses.md").wait_for()
     assert (scripted_site.server.home / "notes" / "roses.md").read_text() == "# Roses\n\nIn March."
