@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from contextlib import aclosing
 
-from sojourn.context.recall_rank import format_day, rank_memories
+from sojourn.context.recall_rank import clip_request, format_day, rank_memories
 from sojourn.core.errors import NotFound, SojournError
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import OWNER, Principal
@@ -43,6 +43,7 @@ async def ask_history(
     app: AgentContext, question: str, *, principal: Principal = OWNER, runtime: str = _MODEL_RUNTIME
 ) -> Answer:
     """Answers a question from what was said. `runtime`: who words the answer, if it can; "" quotes only."""
+    question = clip_request(question)
     hits = await rank_memories(app, question, principal=principal, wait=True)
     if not hits or hits[0].score < _MIN_SCORE:
         return Answer(found=False, text=NOT_FOUND)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sojourn.context.budget import to_contribution
 from sojourn.context.memory_need import find_lowest_score
-from sojourn.context.recall_rank import format_day, rank_memories
+from sojourn.context.recall_rank import clip_request, format_day, rank_memories
 from sojourn.core.sessions import SessionId
 from sojourn.ports.app import PluginContext
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
@@ -48,12 +48,12 @@ class Recall:
     async def contribute(self, request: ContextRequest) -> ContextContribution:
         if not self._app.settings["memory.recall"]:
             return ContextContribution()
-        session = request.session
-        if find_lowest_score(request.said) is None:
+        session, said = request.session, clip_request(request.said)
+        if find_lowest_score(said) is None:
             return ContextContribution()
-        hits = await rank_memories(self._app, request.said, principal=session.principal, session=session.id)
-        memories = choose_memories(request.said, hits, request.budget)
-        more = len(select_fitting(request.said, hits)) - len(memories)
+        hits = await rank_memories(self._app, said, principal=session.principal, session=session.id)
+        memories = choose_memories(said, hits, request.budget)
+        more = len(select_fitting(said, hits)) - len(memories)
         left_out = [f"{more} more past messages: no room"] if more else []
         by_session: dict[SessionId, list[Memory]] = {}
         for memory in memories:

@@ -15,12 +15,19 @@ from sojourn.ports.app import PluginContext
 from sojourn.ports.store import SearchHit, SearchQuery
 
 MAX_RANKED = 200  # messages
+MAX_SAID_CHARS = 4_000  # of a request: its beginning and its end; every word of it is looked up
 _NO_SESSION = SessionId("")
 _ROLES = ("user", "assistant")
 _SIMILARITY_WEIGHT = 0.3
 _MAX_COMPARED = 60  # messages whose meaning is compared with the request
 _PERIOD_WEIGHT = 0.15
 _AFTER_SECONDS = 14 * 86_400.0  # what happened in a period is told in it or soon after
+
+
+def clip_request(said: str) -> str:
+    """The beginning and the end of a long request, which say what it is about."""
+    half = MAX_SAID_CHARS // 2
+    return said if len(said) <= MAX_SAID_CHARS else f"{said[:half]}\n{said[-half:]}"
 
 
 async def rank_memories(
@@ -37,6 +44,7 @@ async def rank_memories(
     session: the one that asks; of it only summarised messages are found
     wait: until the word vectors are loaded, instead of doing without
     """
+    said = clip_request(said)
     period = parse_period(said, datetime.now().astimezone())
     query = SearchQuery(
         text=said, principal=principal, roles=_ROLES, limit=max(limit, MAX_RANKED), order="relevance", recall_in=session

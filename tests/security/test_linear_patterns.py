@@ -7,12 +7,23 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from sojourn.context.memory_need import find_lowest_score
 from sojourn.context.steps import parse_steps
+from sojourn.context.time_words import parse_period
 from sojourn.core.errors import SojournError
+from sojourn.core.messages import user
+from sojourn.core.sessions import Recorded, Session, SessionId
+from sojourn.runtimes.offline.intents import parse_intent, topic_words
+from sojourn.templates.judge.verdict import judge
+from sojourn.text.cited_answer import SENTENCE_END, parse_answer
+from sojourn.text.html_entities import unescape_html
+from sojourn.text.html_export import to_html
+from sojourn.text.mentions import neutralize_mentions
 from sojourn.text.query import parse_query
 from sojourn.text.redaction import INLINE_CHARS, redact
 from sojourn.text.shell import MAX_SCRIPT_BYTES, parse_script
@@ -23,20 +34,26 @@ from tests.security.growth import find_patterns, find_slow_text
 from tests.unit.text.test_redaction import HOSTILE as REDACTED
 from tests.unit.text.test_redaction import PEM
 
-# Read elsewhere: histories in a process with limits, our own files, and results of tools that were cut to a length.
-NOT_HERE = frozenset(
-    f"sojourn.{name}"
-    for name in ("testing", "templates", "achievements", "context", "importers", "runtimes.offline", "skill_files")
-)
+# Patterns of the judge meet lines and texts that were cut to a length: `judge` is measured as a whole, below.
+NOT_HERE = frozenset(f"sojourn.{name}" for name in ("testing", "templates", "achievements.pattern_syntax"))
 # These are only ever asked whether they fit a text from its beginning.
 ANCHORED = frozenset(
     {
+        "sojourn.achievements.message_reader._PATH_TEXT",
+        "sojourn.context.notes._HEADING",
         "sojourn.context.steps._EACH_CHINESE",
         "sojourn.context.steps._FOR_EACH",
         "sojourn.context.steps._OF_EACH",
         "sojourn.context.steps._POLITE",
+        "sojourn.context.tasks._CONTINUES",
+        "sojourn.importers.claude_code.records._AUTOMATIC_TEXT",
+        "sojourn.importers.cline._AUTOMATIC",
+        "sojourn.importers.codex.rollout._CONTEXT",
+        "sojourn.importers.export_importer._START",
+        "sojourn.importers.sojourn_export._SESSION_LINE",
         "sojourn.mcp_server.json_text._BLANK",
         "sojourn.mcp_server.json_text._STRING",
+        "sojourn.skill_files._KEY",
         "sojourn.text.secret_shape._STAND_IN",
         "sojourn.tool_schema._PARAMETER_LINE",
         "sojourn.tools.danger.rules.REBUILDABLE",
@@ -44,10 +61,7 @@ ANCHORED = frozenset(
         "sojourn.tools.danger.wrappers._ASSIGNMENT",
     }
 )
-STEPS = "sojourn.context.steps."
-PATTERNS = dict(find_patterns(skip=NOT_HERE)) | {
-    name: pattern for name, pattern in find_patterns(skip=NOT_HERE - {"sojourn.context"}) if name.startswith(STEPS)
-}
+PATTERNS = dict(find_patterns(skip=NOT_HERE))
 MAX_CPU_SECONDS = 2.0  # generous: quadratic work on these texts takes minutes
 
 
@@ -63,7 +77,7 @@ def test_the_measure_tells_quadratic_patterns_from_linear_ones() -> None:
 
 def test_patterns_are_found_in_the_modules_that_meet_foreign_text() -> None:
     packages = {name.split(".")[1] for name in PATTERNS}
-    assert {"text", "tools", "http", "platforms"} <= packages
+    assert {"text", "tools", "http", "platforms", "context", "runtimes", "importers", "achievements"} <= packages
     assert set(PATTERNS) >= ANCHORED
     assert len(PATTERNS) > 40
 
@@ -90,10 +104,34 @@ HOSTILE = {
     "words": "x each of y, and then " * 3_000,
     "tags": "<a <b" * 12_000,
     "dashes": "-----BEGIN " * 5_000,
+    "commas": "x" + "," * 60_000 + "x",
+    "question marks": "x" + "?" * 60_000 + "x",
+    "Chinese": "你好" * 30_000,
+    "different words": " ".join(f"word{number}" for number in range(7_000)),
+    "months": "remember in march " * 3_000,
 }
+
+
+def shown(text: str) -> Recorded:
+    return Recorded(session=SessionId("s"), seq=1, at=0.0, item=user(text))
+
+
+JUDGED = ("terminal", "execute_code", "web_fetch", "read_file", "something")
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "redact": redact,
     "parse_steps": parse_steps,
+    "parse_intent": parse_intent,
+    "topic_words": topic_words,
+    "judge": lambda text: [
+        judge(tool, {"command": text}, text) for tool in ("terminal", "web_fetch", "read_file", "x")
+    ],
+    "find_lowest_score": find_lowest_score,
+    "parse_period": lambda text: parse_period(text, datetime.now(UTC)),
+    "parse_answer": lambda text: parse_answer(text, [], "model"),
+    "split_sentences": SENTENCE_END.split,
+    "unescape_html": unescape_html,
+    "neutralize_mentions": neutralize_mentions,
+    "to_html": lambda text: list(to_html(Session(id=SessionId("s")), [shown(text)])),
     "parse_query": lambda text: parse_query(text[:10_000]),
     "parse_script": lambda text: parse_script(text[:MAX_SCRIPT_BYTES]),
     "find_dangers": lambda text: find_dangers(text[:MAX_SCRIPT_BYTES]),

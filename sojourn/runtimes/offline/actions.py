@@ -15,10 +15,11 @@ _MAX_QUERY_WORDS = 8
 _LINE_NUMBER = re.compile(r"^ *\d+\t", re.MULTILINE)
 _PATH = re.compile(r"[~./\\]|\w\.\w")
 _WINDOW = re.compile(r"\n\[lines \d+ to (\d+) of (?:more than )?(\d+)\..*\]\s*$")
-_EXIT_LINE = re.compile(r"\s*^\[(?:exit code \d+|no output, exit code 0)\]\s*$", re.MULTILINE)
+_EXIT_LINE = re.compile(r"(?<!\s)\s*+^\[(?:exit code \d+|no output, exit code 0)\]\s*$", re.MULTILINE)
 # An entry of `session_search` or `session_list`: a message of a past session, or the session itself.
 _MENTION = re.compile(
-    r'^- "(?P<title>.*?)", (?P<when>[^,]+), (?P<who>[^:]+): *(?P<text>.*)\n  \[(?P<session>\S+)(?: number \d+)?.*\]$',
+    r'^- "(?P<title>.{0,300}?)", (?P<when>[^,\n]{1,40}), (?P<who>[^:\n]{1,120}): *(?P<text>.*)\n'
+    r"  \[(?P<session>\S+)(?: number \d+)?.*\]$",
     re.MULTILINE,
 )
 

@@ -8,9 +8,9 @@ from functools import cache
 from importlib.resources import files
 
 _CAPTURING = re.compile(r"(?<!\\)\((?!\?)")
-_TRAILING = re.compile(r"[\s?!.。？！…]+$")
+_TRAILING = re.compile(r"(?<![\s?!.。？！…])[\s?!.。？！…]++$")
 _POLITE = re.compile(
-    r"^(?:(?:(?:hi|hello)(?=[,，!！.])|hey|ok|okay|so|well|please|could\s+you|can\s+you|would\s+you|请问?|你好(?=[,，!！]))[,，!！.\s]+)+(?=\S)|[,\s]+please$",
+    r"^(?:(?:(?:hi|hello)(?=[,，!！.])|hey|ok|okay|so|well|please|could\s+you|can\s+you|would\s+you|请问?|你好(?=[,，!！]))[,，!！.\s]+)+(?=\S)|(?<![,\s])[,\s]++please$",
     re.IGNORECASE,
 )
 _LONG_CHARS = 500  # a longer text is a request only if it begins like one of these:
