@@ -40,11 +40,27 @@ class Watch:
     attacks: Counter[str] = field(default_factory=Counter)  # how often each attack was carried through
     errors: list[str] = field(default_factory=list)
     resident_kb: list[int] = field(default_factory=list)
-    disk_bytes: list[int] = field(default_factory=list)
+    disk_bytes: list[int] = field(default_factory=list)  # of the database
+    log_bytes: list[int] = field(default_factory=list)  # of its write-ahead log
+    other_bytes: list[int] = field(default_factory=list)  # of everything else in the home: logs, records of processes
+    kept_counts: list[int] = field(default_factory=list)  # sessions of normal use, at the same moments
 
     def quantile(self, share: float) -> float:
         ordered = sorted(self.waits)
         return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+    def measure_home(self, home: Path) -> None:
+        """Notes how much the home takes, and how many sessions are in it on purpose."""
+        sizes: Counter[str] = Counter()
+        for one in home.rglob("*"):
+            with suppress(OSError):
+                if one.is_file() and not one.name.endswith("-shm"):
+                    name = one.name if one.name in ("state.db", "state.db-wal") else "other"
+                    sizes[name] += one.stat().st_size
+        self.disk_bytes.append(sizes["state.db"])
+        self.log_bytes.append(sizes["state.db-wal"])
+        self.other_bytes.append(sizes["other"])
+        self.kept_counts.append(len(self.kept))
 
 
 def make_hostile_history(user_home: Path) -> None:
@@ -194,7 +210,8 @@ def _watch_health(server: Serving, watch: Watch, until: float) -> None:
             if answer.status_code != 200:
                 watch.unhealthy.append(answer.text[:200])
             watch.resident_kb.append(_resident_kb(server.process.pid))
-            watch.disk_bytes.append(sum(one.stat().st_size for one in server.home.glob("state.db*")))
+            if len(watch.waits) % 10 == 1:
+                watch.measure_home(server.home)
             time.sleep(0.02)
 
 
