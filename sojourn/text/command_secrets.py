@@ -43,12 +43,6 @@ _COMMANDS = (
     ("sqlplus", r"sqlplus", r"[\w$#]{1,60}/(?=[^\s/]{3,100}(?:@|\s|\Z))"),
     ("rabbitmqctl", r"rabbitmqctl", rf"(?:add_user|change_password)\s{_WORD}\s"),
     ("net␣user", r"net user", rf"(?<=user ){_WORD}\s{{1,3}}"),
-    (
-        "htpasswd",
-        r"htpasswd",
-        rf"-[a-z]{{0,6}}b[a-z]{{0,6}}\s(?:-[a-z]{{1,8}}\s){{0,5}}?(?:{_WORD}\s){{1,2}}?(?=\S{{4,200}}"
-        rf"(?:\s{{0,3}}(?:\n|\Z|[|;&>])))",
-    ),
     ("curl␣", r"curl", rf"(?:-u|--user)[\s=]{{1,3}}(?:{QUOTE})?[^\s:\"'\\]{{1,60}}:"),
     ("curl wget", r"(?:curl|wget)", r"(?:-b|--cookie)[\s=]{1,3}[\"']?[\w.-]{1,40}="),
     ("vault␣login", r"vault login", r"(?<=login )"),
@@ -96,6 +90,13 @@ def _list_commands() -> Iterator[SecretPattern]:
 
 
 _ANY_COMMAND = (
+    make_pattern(
+        "password",
+        "htpasswd",  # the last of its arguments
+        rf"htpasswd\s{_OPTIONS}-[a-z]{{0,6}}b[a-z]{{0,6}}\s(?:-[a-z]{{1,8}}\s){{0,5}}?(?:{_WORD}\s){{1,2}}?(?:{QUOTE})?"
+        rf"(?P<secret>{_ARGUMENT})(?=(?:{QUOTE})?\s{{0,3}}(?:\n|\Z|[|;&>]))",
+        folded=True,
+    ),
     make_pattern(
         "token",
         "-pass -pw -secret -token -api -auth -access -private -client -credential -key -accesskey "

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.text.redaction import no_redaction, redact
+from sojourn.text.stream_redaction import StreamRedactor
 
 A36 = "a1B2" * 9
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIEvQIBADAN/+==\n-----END RSA PRIVATE KEY-----"
@@ -409,3 +410,11 @@ def test_identifiers_are_no_keys():
 @pytest.mark.parametrize("word", ["acme_live_", "corp-", "mycloud_v2_", "ACME-KEY-", "svc1_"])
 def test_a_key_behind_the_word_of_an_unknown_vendor_is_blacked_out(word):
     assert A36 not in redact(f"use {word}{A36} now")
+
+
+def test_a_secret_that_only_the_end_of_the_text_decides_waits_for_it():
+    for text in ("htpasswd -bc /etc/nginx/x monitor TWdnwOV8GA and so on.", "htpasswd -b f monitor TWdnwOV8GA \n"):
+        redactor = StreamRedactor()
+        shown = "".join(redactor.feed(piece) for piece in text)
+        assert redact(text).startswith(shown)
+        assert shown + redactor.end() == redact(text)
