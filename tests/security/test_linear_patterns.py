@@ -51,6 +51,7 @@ ANCHORED = frozenset(
         "sojourn.importers.codex.rollout._CONTEXT",
         "sojourn.importers.export_importer._START",
         "sojourn.importers.sojourn_export._SESSION_LINE",
+        "sojourn.dashboard.pages._HASHED_NAME",
         "sojourn.mcp_server.json_text._BLANK",
         "sojourn.mcp_server.json_text._STRING",
         "sojourn.skill_files._KEY",
