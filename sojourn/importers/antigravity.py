@@ -28,7 +28,7 @@ from sojourn.ports.plugin import Plugin
 NAME = "antigravity"
 _TRANSCRIPT = ".system_generated/logs/transcript.jsonl"
 _WRAPPED = re.compile(r"\A\s*<USER_REQUEST>\n?(.*?)\n?</USER_REQUEST>\s*\Z", re.DOTALL)
-_METADATA = re.compile(r"\s*<(ADDITIONAL_METADATA|USER_SETTINGS_CHANGE)>.*?</\1>\s*", re.DOTALL)
+_METADATA = re.compile(r"(?<!\s)\s*+<(ADDITIONAL_METADATA|USER_SETTINGS_CHANGE)>.*?</\1>\s*", re.DOTALL)
 _SAID = ("USER_INPUT", "PLANNER_RESPONSE", "NOTIFY_USER", "")
 _KNOWN = ("source", "type", "created_at", "content", "thinking", "tool_calls", "step_index", "status")
 

@@ -5,7 +5,6 @@ A chat is a tree. Newer versions keep each message in a row of `chat_message`, w
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -30,6 +29,7 @@ from sojourn.importers.transcript_builder import (
 )
 from sojourn.ports.importer import Transcript
 from sojourn.ports.plugin import Plugin
+from sojourn.text.html_entities import unescape_html
 
 NAME, EXPORT_NAME = "open-webui", "open-webui-export"
 _ROLES = ("user", "assistant", "tool")
@@ -40,8 +40,8 @@ _KNOWN = (
 _PACKAGES = ("open_webui/data", "open_webui/backend/data")
 _VENVS = (".local/share/uv/tools/open-webui", ".local/pipx/venvs/open-webui", ".local", ".venv", "venv")
 _DETAILS = re.compile(r'<details type="(reasoning|tool_calls)"([^>]*)>(.*?)</details>\n?', re.DOTALL)
-_SUMMARY = re.compile(r"\s*<summary>.*?</summary>\n?", re.DOTALL)
-_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+_SUMMARY = re.compile(r"(?<!\s)\s*+<summary>[^<]{0,500}</summary>\n?", re.DOTALL)
+_ATTRIBUTE = re.compile(r'\b(\w++)="([^"]*)"')
 
 
 class OpenWebUiImporter(DatabaseImporter):
@@ -193,7 +193,7 @@ def _add_part(pieces: MessagePieces, part: Any, *, has_output: bool) -> None:
 def _add_details(pieces: MessagePieces, kind: str, given: dict[str, str], body: str, number: int) -> None:
     """Older versions store thoughts and calls as HTML inside the text."""
     if kind == "reasoning":
-        lines = html.unescape(_SUMMARY.sub("", body)).strip().splitlines()
+        lines = unescape_html(_SUMMARY.sub("", body)).strip().splitlines()
         pieces.add_thought("\n".join(line.removeprefix(">").removeprefix(" ") for line in lines))
         return
     own = given.get("id") or f"call-{number}"
@@ -203,7 +203,7 @@ def _add_details(pieces: MessagePieces, kind: str, given: dict[str, str], body: 
 
 
 def _unquote(text: str) -> str:
-    plain = html.unescape(text)
+    plain = unescape_html(text)
     inner = parse_object(f'{{"value": {plain}}}')
     return inner["value"] if inner and isinstance(inner["value"], str) else plain
 
