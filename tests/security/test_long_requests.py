@@ -12,7 +12,7 @@ from sojourn.context.ask import ask_history
 from sojourn.core.messages import user
 from sojourn.ports.context import ContextRequest
 from sojourn.runtimes.offline.actions import _EXIT_LINE, _MENTION
-from tests.integration.tools.rig import open_kit
+from tests.integration.tools.tool_workspace import open_kit
 
 MAX_LOOP_SECONDS = 0.5  # generous: it was up to 3.6
 REQUESTS = {
