@@ -25,6 +25,7 @@ ALL = (
     "turn",
     "skills",
     "memory",
+    "search",
     "handoff",
     "gateway_idle",
     "scale",

@@ -27,6 +27,7 @@ MAX_QUOTES = 16  # messages
 _MAX_QUOTE_CHARS = 400
 _MIN_SCORE = 0.2  # of the best message; calibrated on questions with and without an answer
 _MIN_SHARE = 0.35  # of the best score that a quoted message must have
+_ABOUT_ANOTHER_SHARE = 0.95  # of what the named speaker said that others must have said
 _SPEAKER_MESSAGES = 60  # best messages that show who speaks of the matter
 _MODEL_RUNTIME = "native"  # words answers, where a model is configured
 _MODEL_SECONDS, _ANSWER_TOKENS = 60.0, 600
@@ -60,7 +61,7 @@ async def ask_history(
 
 
 def _is_about_another(question: str, query: RankedQuery, hits: Sequence[SearchHit]) -> bool:
-    """Whether the question names one speaker, and the statements of the others have as many of its words, or more.
+    """Whether the question names one speaker, and statements of the others have about as many of its words, or more.
 
     Names do not count: who is spoken to, or speaks, is no sign of what is spoken of. Neither do questions: they have
     the words of what the person who is asked answers.
@@ -81,7 +82,7 @@ def _is_about_another(question: str, query: RankedQuery, hits: Sequence[SearchHi
             theirs.append(value)
         elif speaker and "?" not in text:
             others.append(value)
-    return 0 < _weigh_best(others) >= _weigh_best(theirs)
+    return 0 < _weigh_best(others) >= _ABOUT_ANOTHER_SHARE * _weigh_best(theirs)
 
 
 def _weigh_best(values: Sequence[float]) -> float:

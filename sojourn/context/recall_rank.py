@@ -20,6 +20,7 @@ _NO_SESSION = SessionId("")
 _ROLES = ("user", "assistant")
 _SIMILARITY_WEIGHT = 0.3
 _MAX_COMPARED = 60  # messages whose meaning is compared with the request
+_COMPARED_CHARS = 600  # of a message
 _PERIOD_WEIGHT = 0.15
 _AFTER_SECONDS = 14 * 86_400.0  # what happened in a period is told in it or soon after
 
@@ -57,7 +58,9 @@ async def rank_memories(
         return []
     if not hits:
         return []
-    near = await asyncio.to_thread(_compare, app, said, [hit.text for hit in hits[:_MAX_COMPARED]], wait)
+    near = await asyncio.to_thread(
+        _compare, app, said, [hit.text[:_COMPARED_CHARS] for hit in hits[:_MAX_COMPARED]], wait
+    )
     added = [_SIMILARITY_WEIGHT * value for value in near] + [0.0] * (len(hits) - len(near))
     added = [more + _period_bonus(hit, period) for hit, more in zip(hits, added, strict=True)]
     scored = [

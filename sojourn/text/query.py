@@ -60,7 +60,7 @@ class Clause:
         if pairs:
             whole = self.phrase[:-1] if self.prefix else self.phrase
             spaced = [pair for pair in pairwise(whole) if not is_unspaced(pair[0][0]) and not is_unspaced(pair[1][0])]
-            conditions += [(pair_term(*pair), ANY_PAIR) for pair in spaced]
+            conditions = [*((pair_term(*pair), ANY_PAIR) for pair in spaced), *conditions]  # the rarest first
         return [(*one, self.joined) for one in conditions] if self.joined else conditions
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
+from operator import neg
 
 from sojourn.core.messages import Message
 from sojourn.ports.store import SearchHit, SearchQuery
@@ -28,7 +29,7 @@ from sojourn.text.query import Snippet, build_snippet, matches_text, parse_query
 from sojourn.text.rank import Candidate, RankedQuery
 
 _LIST_ROWS = 2000  # of one word
-_PAGE_ROWS = 100  # candidates that are ranked among each other
+_PAGE_ROWS, _SINGLE_WORD_ROWS = 100, 50  # candidates that are ranked among each other; of a search for one word
 _RECALL_ROWS = 200
 _CENTRES = 50  # best candidates whose neighbours are read
 _MIN_CONTEXT_WORDS = 3  # shorter requests are ranked without neighbours and sessions
@@ -91,9 +92,9 @@ class _RankedSearch:
         """Yields hits page by page: the pages by the words that rows have, the hits of a page by score."""
         direct = self._read_unindexed()
         weights = self._weigh_rows(direct)
-        order = sorted(weights, key=lambda id: (-weights[id], -id))
+        order = [-id for _, id in sorted(zip(map(neg, weights.values()), map(neg, weights), strict=True))]
         by_id = {found.candidate.id: found for found in direct} if self._query.session else {}
-        size = _RECALL_ROWS if self._is_recall else _PAGE_ROWS
+        size = _RECALL_ROWS if self._is_recall else _PAGE_ROWS if len(self._ranked.words) > 1 else _SINGLE_WORD_ROWS
         for start in range(0, len(order), size):
             ids = order[start : start + size]
             page = [by_id[id] for id in ids if id in by_id]
@@ -112,7 +113,7 @@ class _RankedSearch:
             lists: list[list[int]] = [[] for _ in words]
         else:
             most = _LIST_ROWS if len(words) > 1 else max(_PAGE_ROWS, self._skip + self._query.limit) + _PAGE_ROWS
-            lists = self._index.find_ids([[*base, word.terms] for word in words], most)
+            lists = self._list_rows(base, most)
             self._is_capped = any(len(ids) >= most for ids in lists)
         last = fetch_number(self._db, "SELECT max(id) AS n FROM messages")
         having = [
@@ -126,12 +127,26 @@ class _RankedSearch:
                 weights[id] = weights.get(id, 0.0) + rarity
         self._add_common(weights, base, [number for number, ids in enumerate(lists) if len(ids) >= _LIST_ROWS])
         if not words and not self._query.session:
-            weights = dict.fromkeys(self._index.find_ids([base], _LIST_ROWS)[0], 1.0)
+            most = self._skip + self._query.limit + _PAGE_ROWS
+            weights = dict.fromkeys(self._index.find_ids([base], most)[0], 1.0)
+            self._is_capped = True
         for found in direct:
             counts = zip(self._ranked.rarities, found.candidate.counts, strict=True)
             if (weight := sum(rarity for rarity, count in counts if count)) or not words:
                 weights[found.candidate.id] = weight
         return weights
+
+    def _list_rows(self, base: TermConditions, most: int) -> list[list[int]]:
+        """Returns the newest rows of each word. All rows that are possible at all have the words of a phrase."""
+        words, demanded = self._ranked.words, set[str]()
+        for clause in self._ranked.required:
+            demanded.update(() if clause.prefix else clause.phrase)
+        if not demanded:
+            return self._index.find_ids([[*base, word.terms] for word in words], most)
+        (possible,) = self._index.find_ids([base], most)
+        others = [word for word in words if possible and word.term not in demanded]
+        found = iter(self._index.find_ids([[*base, word.terms] for word in others], most))
+        return [next(found) if word in others else possible for word in words]
 
     def _add_common(self, weights: dict[int, float], base: TermConditions, common: Sequence[int]) -> None:
         """Adds rows, however old, that have two of the rarest words whose newest rows alone were looked at."""
@@ -140,8 +155,10 @@ class _RankedSearch:
         pairs = list(combinations(rarest, 2))
         searches = [[*base, *(self._ranked.words[number].terms for number in pair)] for pair in pairs]
         for pair, ids in zip(pairs, self._index.find_ids(searches, _LIST_ROWS), strict=True):
+            weight = sum(rarities[number] for number in pair)
             for id in ids:
-                weights[id] = max(weights.get(id, 0.0), sum(rarities[number] for number in pair))
+                if weights.get(id, 0.0) < weight:
+                    weights[id] = weight
 
     def _read_unindexed(self) -> list[_Found]:
         """Reads the rows that are searched without the index: those that wait for it, or all of one session."""
