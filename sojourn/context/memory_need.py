@@ -15,7 +15,7 @@ from sojourn.text.tokenizer import tokenize
 from sojourn.text.writing_systems import is_unspaced
 
 # Lowest scores (text.rank) of the best memory, calibrated on questions with and without an answer in the history.
-PAST_SCORE, NAMED_SCORE, OTHER_SCORE = 0.1, 0.22, 0.62
+PAST_SCORE, NAMED_SCORE, ASKED_SCORE, OTHER_SCORE = 0.1, 0.22, 0.3, 0.62
 _PAST = re.compile(
     r"\b(?:did|was|were|had|ago|remember|recall|remind|earlier|previous(?:ly)?|before|yesterday|again|still|back then"
     r"|last (?:time|week|month|year|session)|we|we've|our|us|my|mine|used to|have (?:i|you|we)|has \w+ ever"
@@ -38,6 +38,17 @@ _COMMAND = re.compile(
     r"(?:ls|cd|cat|pwd|git|npm|pip|uv|make|docker|kubectl|cargo|pytest|python3?|node|grep|curl)\s+[\w./-]+)",
     re.IGNORECASE,
 )
+_GENERAL = re.compile(  # asks for knowledge or for work, not for what was said
+    r"^\s*(?:please\s+|can you\s+|could you\s+)?(?:how (?:do|can|would|should) (?:i|you|one)\b|how to\b"
+    r"|what(?:'s| is| are) (?:the difference|an?)\b|what does\b.{1,40}\bmean\b"
+    r"|(?:write|explain|generate|create|draw|convert|translate|define|make|build|implement|give me|show me)\b)",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(  # asks for one thing in particular
+    r"^\s*(?:(?:at|in|on|from|to|for|until|by|with) )?(?:which\b|what (?!is\b|are\b|was\b|does\b|do\b)\w+"
+    r"|how (?:many|much|long|big|large|small|high|often|fast)\b)",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"(?<=[a-z,;:'’)] )[A-Z][a-z]{2,}\b")
 _THIRD_PERSON = re.compile(r"^\s*(?:who|whose|when|where)\b|\b(?:he|she|they|his|her|their)\b", re.IGNORECASE)
 
@@ -53,6 +64,8 @@ def find_lowest_score(said: str) -> float | None:
         return None
     if speaks_of_past:
         return PAST_SCORE
+    if _GENERAL.search(said):
+        return OTHER_SCORE
     if _NAME.search(said) or _THIRD_PERSON.search(said) or is_unspaced(telling[0][0]):
         return NAMED_SCORE
-    return OTHER_SCORE
+    return ASKED_SCORE if _ASKED.search(said) else OTHER_SCORE

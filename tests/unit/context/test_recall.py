@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.context.memory_need import NAMED_SCORE, OTHER_SCORE, PAST_SCORE, find_lowest_score
+from sojourn.context.memory_need import ASKED_SCORE, NAMED_SCORE, OTHER_SCORE, PAST_SCORE, find_lowest_score
 from sojourn.context.recall import Recall
 from sojourn.core.messages import Message
 from sojourn.text.token_count import estimate_tokens
@@ -147,4 +147,21 @@ async def test_relative_time_narrows_what_is_recalled(kit):
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_judged(text):
-    assert find_lowest_score(text) in (None, PAST_SCORE, NAMED_SCORE, OTHER_SCORE)
+    assert find_lowest_score(text) in (None, PAST_SCORE, NAMED_SCORE, ASKED_SCORE, OTHER_SCORE)
+
+
+@pytest.mark.parametrize(
+    ("said", "lowest"),
+    [
+        ("which library decodes big photos?", ASKED_SCORE),
+        ("at what size does the alert fire?", ASKED_SCORE),
+        ("how many points does a candidate need?", ASKED_SCORE),
+        ("how many points did we agree on?", PAST_SCORE),
+        ("how do I reverse a list in Python?", OTHER_SCORE),
+        ("how do I flash my keyboard?", PAST_SCORE),
+        ("write a bubble sort in Rust", OTHER_SCORE),
+        ("no, leave it", None),
+    ],
+)
+def test_a_question_about_one_thing_needs_less_of_a_memory_than_one_about_anything(said, lowest):
+    assert find_lowest_score(said) == lowest
