@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from sojourn.core.errors import BadInput
+from sojourn.core.errors import BadInput, RuntimeUnreachable
 from sojourn.ports.app import HasSettings
 
 _MAX_TEXTS = 256  # in one request
@@ -31,6 +31,19 @@ class EmbeddingServer:
             )
         self._cache: dict[str, Vector] = {}
         self._lock = Lock()
+
+    @property
+    def name(self) -> str:
+        return self._model
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        try:
+            vectors = self._embed(texts)
+        except (httpx2.HTTPError, ValueError, LookupError, TypeError) as error:
+            raise RuntimeUnreachable(
+                f"The embedding server does not answer: {error}", hint=f"Is {self._url} up?"
+            ) from error
+        return [list(vectors[text]) for text in texts]
 
     def similarities(self, query: str, texts: Sequence[str], *, centred: bool = True) -> list[float]:
         try:

@@ -29,7 +29,14 @@ EMBEDDING_SERVER: Lazy[type[EmbeddingServer]] = Lazy("sojourn.context.embedding_
 
 
 class Embedder(Protocol):
-    """Computes the similarity of texts. Blocks: call it in a thread."""
+    """Embeds texts and computes their similarity. Blocks: call it in a thread."""
+
+    @property
+    def name(self) -> str: ...  # of its model
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Returns a vector of length one for each text."""
+        ...
 
     def similarities(self, query: str, texts: Sequence[str], *, centred: bool = True) -> list[float]:
         """Returns the cosine similarity between the query and each text, from -1 to 1.

@@ -14,7 +14,7 @@ memory = Plugin(
         "sojourn.context.notes:NoteSource",
         "sojourn.context.project_notes:ProjectNotesSource",
     ),
-    routes=("sojourn.context.memory_api:router",),
+    routes=("sojourn.context.memory_api:router", "sojourn.context.embeddings_api:router"),
     chat_commands={"compact": "sojourn.context.compact_command:run_compact"},
     commands=("sojourn.context.memory_commands:memory", "sojourn.context.ask_commands:ask"),
 )

@@ -28,6 +28,13 @@ class WordVectors:
         self._cache: dict[str, NDArray[numpy.float32]] = {}
         self._lock = Lock()
 
+    @property
+    def name(self) -> str:
+        return f"wordllama-{wordllama.__version__}"
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [[float(value) for value in row] for row in _normalise(self._vectors(texts))]
+
     def similarities(self, query: str, texts: Sequence[str], *, centred: bool = True) -> list[float]:
         if not texts:
             return []

@@ -11,6 +11,7 @@ from sojourn.http import (
     chat,
     chat_commands,
     completions,
+    embeddings,
     event_routes,
     login,
     mcp_route,
@@ -71,7 +72,7 @@ def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> Fas
     )
     for part in (status, metrics, shutdown, sessions, transcripts, trash, attachments, search, *talking):
         app.include_router(part.router)
-    app.router.routes.append(mcp_route.route)
+    app.router.routes += [mcp_route.route, embeddings.route]
     app.state.mounts.mount(app)
     app.openapi = openapi.build_openapi(app)  # type: ignore[method-assign]
     app.add_middleware(
