@@ -239,3 +239,15 @@ def test_a_golden_history_is_found_and_brought_in(site, home):
     page.get_by_role("main").get_by_role("link", name="Sessions").click()
     page.locator(".session-row").first.wait_for()
     assert site.console_errors == []
+
+
+def test_the_search_box_is_answered_from_the_history(filled):
+    page = filled.open("/sessions")
+    page.get_by_role("searchbox").first.fill("why does the build fail?")
+    page.get_by_role("button", name="Answer from my history").click()
+    answer = page.get_by_role("region", name="Answer")
+    answer.wait_for()
+    link = answer.get_by_role("link").first
+    assert "build fail" in link.inner_text()
+    link.click()
+    page.wait_for_url(re.compile(r"/chat/[^?]+\?at=\d+"))

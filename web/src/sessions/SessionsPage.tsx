@@ -12,6 +12,7 @@ import { useIsPhone } from "@/components/useIsPhone";
 import { VirtualList } from "@/components/VirtualList";
 import { formatNumber } from "@/i18n";
 import { followLink, navigate, useLocation } from "@/router";
+import { AskHistory } from "@/sessions/AskHistory";
 import { Facets } from "@/sessions/Facets";
 import { useMessages } from "@/sessions/messages";
 import { SearchResults } from "@/sessions/SearchResults";
@@ -69,7 +70,10 @@ function Library() {
         </div>
         <ViewTabs filter={filter} change={change} />
         {filter.words.trim() ? (
-          <SearchResults filter={filter} clear={chosen ? clear : null} />
+          <>
+            <AskHistory words={filter.words.trim()} />
+            <SearchResults filter={filter} clear={chosen ? clear : null} />
+          </>
         ) : (
           <SessionList filter={filter} clear={chosen ? clear : null} />
         )}
