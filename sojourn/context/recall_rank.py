@@ -20,7 +20,7 @@ _NO_SESSION = SessionId("")
 _ROLES = ("user", "assistant")
 _SIMILARITY_WEIGHT = 0.3
 _MAX_COMPARED = 60  # messages whose meaning is compared with the request
-_COMPARED_CHARS = 600  # of a message
+_COMPARED_CHARS = 400  # of a message
 _PERIOD_WEIGHT = 0.15
 _AFTER_SECONDS = 14 * 86_400.0  # what happened in a period is told in it or soon after
 

@@ -28,7 +28,7 @@ from sojourn.text.escape import unescape
 from sojourn.text.query import Snippet, build_snippet, matches_text, parse_query
 from sojourn.text.rank import Candidate, RankedQuery
 
-_LIST_ROWS = 2000  # of one word
+_LIST_ROWS, _RECALL_LIST_ROWS = 2000, 1000  # of one word
 _PAGE_ROWS, _SINGLE_WORD_ROWS = 100, 50  # candidates that are ranked among each other; of a search for one word
 _RECALL_ROWS = 200
 _CENTRES = 50  # best candidates whose neighbours are read
@@ -65,6 +65,7 @@ class _RankedSearch:
         self._db, self._query, self._index = db, query, index
         self._is_recall = query.recall_in is not None
         self._ranked = RankedQuery(query.text, is_question=self._is_recall)
+        self._most = _RECALL_LIST_ROWS if self._is_recall else _LIST_ROWS  # rows of one word
         self._is_capped = False
         self._skip = query.before or 0
         self._where = message_conditions(query)
@@ -112,12 +113,12 @@ class _RankedSearch:
         if self._query.session:
             lists: list[list[int]] = [[] for _ in words]
         else:
-            most = _LIST_ROWS if len(words) > 1 else max(_PAGE_ROWS, self._skip + self._query.limit) + _PAGE_ROWS
+            most = self._most if len(words) > 1 else max(_PAGE_ROWS, self._skip + self._query.limit) + _PAGE_ROWS
             lists = self._list_rows(base, most)
             self._is_capped = any(len(ids) >= most for ids in lists)
         last = fetch_number(self._db, "SELECT max(id) AS n FROM messages")
         having = [
-            _estimate_count(ids, last) + sum(found.candidate.counts[number] > 0 for found in direct)
+            _estimate_count(ids, last, self._most) + sum(found.candidate.counts[number] > 0 for found in direct)
             for number, ids in enumerate(lists)
         ]
         self._ranked.set_frequencies(having, last)
@@ -125,7 +126,7 @@ class _RankedSearch:
         for rarity, ids in zip(self._ranked.rarities, lists, strict=True):
             for id in ids:
                 weights[id] = weights.get(id, 0.0) + rarity
-        self._add_common(weights, base, [number for number, ids in enumerate(lists) if len(ids) >= _LIST_ROWS])
+        self._add_common(weights, base, [number for number, ids in enumerate(lists) if len(ids) >= self._most])
         if not words and not self._query.session:
             most = self._skip + self._query.limit + _PAGE_ROWS
             weights = dict.fromkeys(self._index.find_ids([base], most)[0], 1.0)
@@ -154,7 +155,7 @@ class _RankedSearch:
         rarest = sorted(common, key=lambda number: -rarities[number])[:3]
         pairs = list(combinations(rarest, 2))
         searches = [[*base, *(self._ranked.words[number].terms for number in pair)] for pair in pairs]
-        for pair, ids in zip(pairs, self._index.find_ids(searches, _LIST_ROWS), strict=True):
+        for pair, ids in zip(pairs, self._index.find_ids(searches, self._most), strict=True):
             weight = sum(rarities[number] for number in pair)
             for id in ids:
                 if weights.get(id, 0.0) < weight:
@@ -244,9 +245,9 @@ class _RankedSearch:
         )
 
 
-def _estimate_count(ids: Sequence[int], last: int) -> float:
+def _estimate_count(ids: Sequence[int], last: int, most: int) -> float:
     """Estimates how many rows have a word, if these are the newest ones that have it."""
-    if len(ids) < _LIST_ROWS:
+    if len(ids) < most:
         return len(ids)
     return len(ids) * last / max(1, last - min(ids))
 
