@@ -19,6 +19,7 @@ MAX_SESSIONS = 10
 _MIN_SHARE = 0.3  # of the best score that a message must have
 _EXCERPT_TOKENS, _EXCERPT_CHARS = 220, 800  # of one message; a longer one is cut to where the words stand
 _MIN_LINE_TOKENS = 12  # less room than this is not worth looking for
+_MAX_MISFITS = 8  # messages that have no room, after which no more are tried
 _HEADING_TOKENS = 60  # title, origin and reason of a session
 
 
@@ -73,11 +74,12 @@ def select_fitting(said: str, hits: Sequence[SearchHit]) -> list[SearchHit]:
 def choose_memories(said: str, hits: Sequence[SearchHit], budget: int) -> list[Memory]:
     """Returns the memories worth telling that fit a token budget, best first."""
     fitting, chosen, sessions, room = select_fitting(said, hits), list[Memory](), set[SessionId](), budget
+    misfits = 0
     if not fitting:
         return []
     query = RankedQuery(said, is_question=True)
     for hit in fitting:
-        if room < _MIN_LINE_TOKENS:
+        if room < _MIN_LINE_TOKENS or misfits == _MAX_MISFITS:
             break
         is_new = hit.session not in sessions
         if is_new and len(sessions) == MAX_SESSIONS:
@@ -85,6 +87,7 @@ def choose_memories(said: str, hits: Sequence[SearchHit], budget: int) -> list[M
         memory = to_memory(query, hit)
         cost = estimate_tokens(_to_line(memory)) + 2 + is_new * _HEADING_TOKENS
         if cost > room:
+            misfits += 1
             continue
         chosen.append(memory)
         sessions.add(hit.session)
