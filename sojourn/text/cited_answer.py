@@ -12,7 +12,11 @@ NOT_FOUND = "That is not in your history."
 SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _REFERENCE = re.compile(r"\[(\d{1,2}(?:\s*,\s*\d{1,2})*)\]")
 _LATE_REFERENCE = re.compile(r"([.!?。！？])\s*((?:\[[\d, ]+\]\s*)+)")
-_QUOTATION = re.compile(r"[\"“]([^\"“”]{4,})[\"”]")
+_QUOTATION = re.compile(
+    r"[\"“„”]([^\"“”„]{2,})[\"”“]|[«»‹›]([^«»‹›]{2,})[»«›‹]|[「『]([^「」『』]{2,})[」』]|`+([^`]{2,})`+"
+    r"|(?:(?<!\w)'|‘|‚)([^'‘’‚]{2,}(?:['’](?=\w)[^'‘’‚]*)*)(?:'(?!\w)|’(?!\w)|‘)"
+)
+_MARKS = re.compile(r"[\"“”„«»‹›「」『』`]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +50,7 @@ def parse_answer(said: str, quotes: Sequence[Quote], written_by: str) -> Answer 
         if not numbers or any(not 1 <= number <= len(quotes) for number in numbers):
             continue
         cited = "\n".join(quotes[number - 1].text for number in numbers)
-        if any(quoted not in cited for quoted in _QUOTATION.findall(sentence)):
+        if _quotes_something_else(sentence, cited):
             continue
         kept.append(sentence)
         used.update(dict.fromkeys(numbers))
@@ -57,6 +61,12 @@ def parse_answer(said: str, quotes: Sequence[Quote], written_by: str) -> Answer 
         lambda hit: "[" + ", ".join(str(order[int(number)]) for number in hit[1].split(",")) + "]", " ".join(kept)
     )
     return Answer(found=True, text=text, quotes=tuple(quotes[number - 1] for number in used), written_by=written_by)
+
+
+def _quotes_something_else(sentence: str, cited: str) -> bool:
+    """Whether a sentence has words in quotation marks that are not in the quotes, or a mark without its partner."""
+    quoted = [next(filter(None, parts)) for parts in _QUOTATION.findall(sentence)]
+    return any(words not in cited for words in quoted) or _MARKS.search(_QUOTATION.sub("", sentence)) is not None
 
 
 def _join_references(said: str) -> str:

@@ -47,7 +47,7 @@ async def world(tmp_path) -> dict[str, str]:
 
 
 def inspect(packages: Path, world: dict[str, str], *asked: str):
-    command = [packages / ".bin" / "mcp-inspector", "--cli", "-e", f"SOJOURN_HOME={world['SOJOURN_HOME']}"]
+    command = [str(packages / ".bin" / "mcp-inspector"), "--cli", "-e", f"SOJOURN_HOME={world['SOJOURN_HOME']}"]
     done = subprocess.run(
         [*command, SOJOURN, "mcp", "--method", *asked], capture_output=True, text=True, env=world, timeout=120
     )

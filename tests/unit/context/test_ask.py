@@ -75,6 +75,40 @@ def test_sentences_without_their_quotes_are_left_out(said, text, seqs):
     assert [one.seq for one in answer.quotes] == seqs
 
 
+@pytest.mark.parametrize(
+    "forged",
+    [
+        'You said "we keep redis" [1].',
+        "You said “we keep redis” [1].",
+        "You said ‘we keep redis’ [1].",
+        "You said 'we keep redis' [1].",
+        "You said 'we don't drop redis' [1].",
+        "You said «we keep redis» [1].",
+        "Du sagtest „we keep redis“ [1].",
+        "你说过「we keep redis」[1]。",
+        "You said `we keep redis` [1].",
+        'You said "We drop redis. We keep redis" [1].',  # the end of a quotation without its beginning
+        'You said "we keep redis [1].',
+        'You said "no" [1].',
+    ],
+)
+def test_words_that_nobody_said_cannot_be_shown_as_a_quotation(forged):
+    quotes = [replace(QUOTE, text="We drop redis: it ate memory. That's why.")]
+    found = parse_answer(f"Redis ate memory [1]. {forged}", quotes, "native")
+    assert found is not None
+    assert "keep" not in found.text
+    assert "no" not in found.text.split()
+    assert found.text.startswith("Redis ate memory [1].")
+
+
+def test_words_that_were_said_may_be_quoted():
+    quotes = [replace(QUOTE, text="We drop redis: it ate memory. That's why.")]
+    said = "You said \"We drop redis\" [1]. And ‘That's why’ [1]. It's Ann's rule, the boys' too [1]."
+    found = parse_answer(said, quotes, "native")
+    assert found is not None
+    assert found.text == said
+
+
 @pytest.mark.parametrize("said", ["", "No idea.", "It is so [3].", "It is so [0].", 'He said "something else" [1].'])
 def test_an_answer_that_stands_on_nothing_is_none(said):
     assert parse_answer(said, QUOTES, "native") is None
