@@ -25,7 +25,7 @@ export function AskHistory({ words }: { words: string }) {
       .finally(() => setIsBusy(false));
   };
   return (
-    <div className={css.ask}>
+    <div className={css.askHistory}>
       {!answer && (
         <button className="button" disabled={isBusy} onClick={ask}>
           <Icon name="search" size={16} /> {t(isBusy ? "sessions.asking" : "sessions.ask")}
@@ -33,12 +33,16 @@ export function AskHistory({ words }: { words: string }) {
       )}
       <ErrorMessage error={error} />
       {answer && (
-        <section className={css.answer} aria-label={t("sessions.answer")}>
+        <section className={css.historyAnswer} aria-label={t("sessions.answer")}>
           <p>{answer.text}</p>
           <ol>
             {answer.quotes.map((quote) => (
               <li key={`${quote.session}:${quote.seq}`}>
-                <a className={css.quote} href={getSessionUrl(quote.session, quote.seq, words)} onClick={followLink}>
+                <a
+                  className={css.historyQuote}
+                  href={getSessionUrl(quote.session, quote.seq, words)}
+                  onClick={followLink}
+                >
                   “{quote.text}”
                 </a>
                 <span className="dim">
