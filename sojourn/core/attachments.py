@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from sojourn.core.messages import Json, Message, parts_of, user
 
@@ -26,12 +26,7 @@ def user_message(text: str, attachments: tuple[Attachment, ...] = (), *, by: str
     if not attachments:
         return user(text, by=by)
     parts = [{"type": "text", "text": text}, *map(_to_part, attachments)]
-    return Message(
-        role="user",
-        content=json.dumps(parts, ensure_ascii=False),
-        structured=True,
-        extra=json.dumps({"by": by}) if by else None,
-    )
+    return replace(user(text, by=by), content=json.dumps(parts, ensure_ascii=False), structured=True)
 
 
 def _to_part(one: Attachment) -> dict[str, Json]:
