@@ -17,6 +17,7 @@ TABLES = ("__main__.py", "launch.py", "cli/command_table.py", "plugins.py", "bui
 EXTRAS = {
     "sojourn.context.embedding_server",
     "sojourn.context.word_vectors",
+    "sojourn.dashboard.push_key",
     "sojourn.history_watcher",
     "sojourn.http.server",
     "sojourn.mcp_server.http_endpoint",
