@@ -66,6 +66,13 @@ class FacetsContract:
         assert sum(found["month"].values()) == 3
         assert "1970-01" in found["month"]
 
+    async def test_sessions_that_are_alike_are_all_counted(self, store: Store) -> None:
+        for _ in range(3):
+            await begin(store, "the same", model="gpt-5")
+        found = await store.count_facets(Listing())
+        assert (found["model"], found["source"], sum(found["month"].values())) == ({"gpt-5": 3}, {"cli": 3}, 3)
+        assert (await store.count_facets(Listing(models=("claude",))))["model"] == {"gpt-5": 3}
+
     async def test_a_choice_limits_the_other_facets_and_not_its_own(self, store: Store) -> None:
         await _make_world(store)
         found = await store.count_facets(Listing(models=("gpt-5",)))

@@ -14,6 +14,10 @@ from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.sessions import listing_conditions
 from sojourn.text.escape import unescape
 
+_LAST_STAMP = 253_402_300_800  # the end of the year 9999
+_DAY = (
+    f"CASE WHEN last_active >= 0 AND last_active < {_LAST_STAMP} THEN CAST(last_active * 1000 AS BIGINT) / 86400000 END"
+)
 _COLUMNS = {
     "program": "program",
     "source": "source",
@@ -21,11 +25,12 @@ _COLUMNS = {
     "model": "model",
     "tool": "tools",
     "tag": "tags",
-    "month": "last_active",
+    "month": _DAY,
 }
-_DAY_SECONDS = 86_400.0
+_DAY_SECONDS = 86_400
+_SELECTED = ", ".join(f"{column} AS {facet}" for facet, column in _COLUMNS.items())
 _LISTS = ("tool", "tag")  # several values, separated by commas
-_Values = tuple[Any, ...]  # those of _COLUMNS, with the day instead of the moment
+_Values = tuple[Any, ...]  # those of _COLUMNS, and last how many sessions have them
 
 
 def count_facets(db: Db, listing: Listing) -> dict[str, dict[str, int]]:
@@ -39,13 +44,21 @@ def count_facets(db: Db, listing: Listing) -> dict[str, dict[str, int]]:
         "tag": set(listing.tags),
     }
     free = replace(listing, programs=(), sources=(), projects=(), models=(), model="", tools=(), tags=(), before=None)
-    where, names = listing_conditions(free), list(_COLUMNS.values())
-    found = db.fetch_all(f"SELECT {', '.join(names)} FROM sessions s WHERE {where}", where.params)
-    rows: list[_Values] = [(*values, stamp // _DAY_SECONDS) for *values, stamp in map(itemgetter(*names), found)]
+    where, names = listing_conditions(free), ", ".join(_COLUMNS)
+    # Grouped by the database: another thread of this process may hold up each row that is fetched.
+    found = db.fetch_all(
+        f"SELECT {names}, count(*) AS n FROM (SELECT {_SELECTED} FROM sessions s WHERE {where}) AS chosen "
+        f"GROUP BY {names}",
+        where.params,
+    )
+    rows: list[_Values] = list(map(itemgetter(*_COLUMNS, "n"), found))
     matching, missing = _split(rows, {facet: wanted for facet, wanted in chosen.items() if wanted})
     counted = {}
     for at, facet in enumerate(_COLUMNS):
-        counts = _count(facet, Counter(row[at] for row in (*matching, *missing.get(facet, ()))))
+        raws: Counter[Any] = Counter()
+        for row in (*matching, *missing.get(facet, ())):
+            raws[row[at]] += row[-1]
+        counts = _count(facet, raws)
         counted[facet] = dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
     return counted
 
@@ -87,14 +100,11 @@ def _count(facet: str, raws: Counter[Any]) -> Counter[str]:
 
 def _read_values(facet: str, raw: Any) -> list[str]:
     if facet == "month":
-        return [_to_month(raw * _DAY_SECONDS)]
+        return ["" if raw is None else _to_month(raw)]
     if not raw:
         return []
     return unescape(raw).split(",") if facet in _LISTS else [unescape(raw)]
 
 
-def _to_month(stamp: float) -> str:
-    try:
-        return datetime.fromtimestamp(stamp, UTC).strftime("%Y-%m")
-    except (OverflowError, ValueError, OSError):
-        return ""
+def _to_month(day: int) -> str:
+    return datetime.fromtimestamp(day * _DAY_SECONDS, UTC).strftime("%Y-%m")
