@@ -125,7 +125,7 @@ async def _title(call: CommandCall) -> CommandResult:
     return _say(f"This session is now called {_name_of(changed)}.", session=changed)
 
 
-@_command("Show the models, or use one from now on.", "[name]")
+@_command("Show the models, or use one from now on.", "[name]", owner_only=True)  # a guest's choice costs the owner
 async def _model(call: CommandCall) -> CommandResult:
     if call.arguments:
         model = "" if call.arguments == "default" else call.arguments

@@ -94,11 +94,12 @@ def router(app: AgentContext) -> APIRouter:
 
     @api.get("/used/{session}", responses={**_UNKNOWN, 409: {"description": "Several sessions fit."}})
     async def used(
+        principal: Whose,
         session: Annotated[str, Path(min_length=1, max_length=255, description="A session's id or title.")],
         turn: Annotated[str, Query(max_length=64, description="A turn's id, or `last`.")] = "",
     ) -> list[UsedShape]:
         """What each turn of a session was given, and why."""
-        found = await app.store.resolve(session, principal=OWNER)
+        found = await app.store.resolve(session, principal=principal)
         return [UsedShape(**asdict(one)) for one in await read_context_log(app.store, found.id, turn)]
 
     return api

@@ -99,7 +99,7 @@ def _add_handoff_requests(api: APIRouter, app: AppContext) -> None:
     @api.post("/sessions/{id}/handoff", status_code=202, summary="Hand a session over", responses=_FAULTS)
     async def hand_over(id: Id, body: HandoffBody, request: Request) -> dict[str, Any]:
         """Requests the hand-off and answers at once; follow it under `/handoffs/{id}`."""
-        principal = Principal(_read_header(request, "principal") or OWNER)
+        principal = _find_principal(request)
         by = Caller(surface=body.surface, principal=principal, name=_read_header(request, "name") or "the web")
         find = app.service.get if _read_header(request, "form") == "exact" else app.service.resolve
         session = await find(SessionId(id), principal=principal)
@@ -108,28 +108,37 @@ def _add_handoff_requests(api: APIRouter, app: AppContext) -> None:
         return _to_json(handoff, request)
 
     @api.get("/sessions/{id}/handoffs", summary="Every hand-off of a session", responses=_FAULTS)
-    async def list_session_handoffs(id: Id) -> list[dict[str, Any]]:
-        session = await app.store.resolve(id)
+    async def list_session_handoffs(id: Id, request: Request) -> list[dict[str, Any]]:
+        session = await app.store.resolve(id, principal=_find_principal(request))
         return [handoff_to_json(one) for one in await app.store.handoffs(session.id)]
 
 
 def _add_handoff_routes(api: APIRouter, app: AppContext) -> None:
+    async def find(id: str, request: Request) -> Handoff:
+        """NotFound for a guest who asks about somebody else's."""
+        handoff, principal = await app.service.get_handoff(HandoffId(id)), _find_principal(request)
+        if principal != OWNER:
+            await app.service.get(handoff.session, principal=principal)
+        return handoff
+
     @api.get("/handoffs", summary="The newest hand-offs of all sessions")
-    async def list_handoffs(limit: Limit = 50) -> list[dict[str, Any]]:
+    async def list_handoffs(request: Request, limit: Limit = 50) -> list[dict[str, Any]]:
         """Each with the `title` of its session."""
+        if _find_principal(request) != OWNER:
+            return []  # a guest asks for those of a session
         handoffs = await app.store.handoffs(None, limit=limit)
         return [handoff_to_json(one) | {"title": await _find_title(app, one.session)} for one in handoffs]
 
     @api.get("/handoffs/{id}/events", summary="Follow a hand-off", responses=_FAULTS)
     async def follow(id: Id, request: Request) -> StreamingResponse:
         """Events called `step` until it has ended. A hand-off that no gateway claims in time ends, as with `wait`."""
-        steps = app.service.follow_handoff(await app.service.get_handoff(HandoffId(id)))
+        steps = app.service.follow_handoff(await find(id, request))
         return StreamingResponse(_stream_steps(steps, request), media_type="text/event-stream")
 
     @api.get("/handoffs/{id}", summary="The state of a hand-off", responses=_FAULTS)
     async def get_handoff(id: Id, request: Request, wait: bool = False) -> dict[str, Any]:
         """With `wait`, answers when it has ended."""
-        handoff = await app.service.get_handoff(HandoffId(id))
+        handoff = await find(id, request)
         if wait:
             handoff = [step async for step in app.service.follow_handoff(handoff)][-1]
         return _to_json(handoff, request)
@@ -137,7 +146,7 @@ def _add_handoff_routes(api: APIRouter, app: AppContext) -> None:
     @api.delete("/handoffs/{id}", summary="Cancel a hand-off", responses=_FAULTS)
     async def cancel(id: Id, request: Request) -> dict[str, Any]:
         """Works until it has arrived."""
-        return _to_json(await app.service.cancel_handoff(HandoffId(id)), request)
+        return _to_json(await app.service.cancel_handoff((await find(id, request)).id), request)
 
 
 def _add_status_routes(api: APIRouter, app: AppContext) -> None:
@@ -250,6 +259,11 @@ def _to_json(handoff: Handoff, request: Request) -> dict[str, Any]:
     is_exact = _read_header(request, "form") == "exact"
     document: dict[str, Any] = encode_value(handoff) if is_exact else handoff_to_json(handoff)
     return document
+
+
+def _find_principal(request: Request) -> Principal:
+    """Who asks: the owner, unless a header names a guest."""
+    return Principal(_read_header(request, "principal") or OWNER)
 
 
 async def _stream_steps(steps: AsyncGenerator[Handoff, None], request: Request) -> AsyncGenerator[bytes, None]:

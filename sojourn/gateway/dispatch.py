@@ -177,7 +177,7 @@ class MessageDispatcher:
         return TurnRequest(
             text=call.payload.text,
             attachments=tuple(attachments),
-            model=choices.get("model", ""),
+            model=choices.get("model", "") if call.by.principal == OWNER else "",  # the owner pays
             runtime=choices.get("runtime", ""),
             template=choices.get("template", ""),
             attended=not call.info.system,

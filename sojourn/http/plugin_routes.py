@@ -8,13 +8,15 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
+from urllib.parse import unquote
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from starlette.routing import BaseRoute, Match
 from starlette.types import Lifespan
 
-from sojourn.core.errors import BadInput, PluginFailed, SojournError
+from sojourn.core.errors import BadInput, NotAllowed, PluginFailed, SojournError
+from sojourn.core.sessions import OWNER
 from sojourn.http.schemas import PluginSchema
 from sojourn.lazy import dotted_name
 from sojourn.ports.app import AppContext
@@ -22,6 +24,9 @@ from sojourn.ports.plugin import Part, Plugin
 
 logger = logging.getLogger(__name__)
 _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+_FOR_GUESTS = tuple(  # these look at the principal themselves
+    f"/api/plugins/{path}" for path in ("memory/facts", "memory/used/", "gateway/sessions/", "gateway/handoffs")
+)
 _START_SECONDS, _STOP_SECONDS = 10.0, 0.7  # seconds a plugin may take to start and to stop
 
 
@@ -67,9 +72,10 @@ class PluginRoutes:
         for part in plugin.routes:
             router = self._router(plugin, part)
             router.lifespan_context = _guard_lifespan(router.lifespan_context, info)
-            app.include_router(
-                router, prefix=info.address or "", tags=[plugin.name], dependencies=[_require_loaded(info)]
-            )
+            checks = [_require_loaded(info)]
+            if dotted_name(part).startswith("sojourn."):  # others decide for themselves whom they answer
+                checks.append(Depends(_require_owner))
+            app.include_router(router, prefix=info.address or "", tags=[plugin.name], dependencies=checks)
 
     def _router(self, plugin: Plugin, part: Part) -> APIRouter:
         if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", plugin.name, re.ASCII):
@@ -126,6 +132,13 @@ def _require_loaded(info: PluginSchema) -> Any:
             raise _to_plugin_failed(info)
 
     return Depends(check)
+
+
+async def _require_owner(request: Request) -> None:
+    """Refuses who asks in a guest's place: what plugins keep is the owner's. NotAllowed."""
+    is_owner = unquote(request.headers.get("sojourn-principal", "")) in ("", OWNER)
+    if not is_owner and not request.url.path.startswith(_FOR_GUESTS):
+        raise NotAllowed("Only the owner may ask for this.", hint="Leave the header Sojourn-Principal out.")
 
 
 def _unavailable_router(info: PluginSchema) -> APIRouter:
