@@ -7,9 +7,10 @@ import asyncio
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, StrictBool
 
+from sojourn.core.errors import StoreNewer
 from sojourn.http.dependencies import CallerDep, StoreDep, problem_responses
 from sojourn.http.schemas import StrictSchema
-from sojourn.ports.store import RecordStore
+from sojourn.ports.store import Store, Transaction
 from sojourn.processes.identity import this_process
 from sojourn.server_file import STOP_PATH, Server
 from sojourn.turn_support.lasting_approvals import require_owner
@@ -26,17 +27,28 @@ class Shutdown:
         self.requested, self.now, self.restart = asyncio.Event(), False, False
         self.server: Server | None = None
 
-    async def wait_for_turns(self, store: RecordStore) -> None:
+    async def wait_for_turns(self, store: Store) -> None:
         """Returns when no turn runs in this process."""
         while await count_turns(store):  # noqa: ASYNC110  the store tells nobody when a record is gone
             await asyncio.sleep(_POLL_SECONDS)
 
 
-async def count_turns(store: RecordStore) -> int:
-    """The turns that this process runs."""
+async def count_turns(store: Store) -> int:
+    """The turns that this process runs. None once a newer version has upgraded the store: no end of theirs could be
+    stored, so nobody has to wait for it."""
     here = this_process()
     found = [record.value for record in await store.list_records(_TURN_KIND)]
-    return sum(isinstance(one, dict) and one.get("process") == here and one.get("state") == "running" for one in found)
+    ours = [one for one in found if isinstance(one, dict) and one.get("process") == here]
+    count = len([one for one in ours if one.get("state") == "running"])
+    try:
+        if count:
+            await store.transact(_write_nothing)
+    except StoreNewer:
+        return 0
+    return count
+
+
+def _write_nothing(_store: Transaction) -> None: ...
 
 
 class ServerStatus(BaseModel):

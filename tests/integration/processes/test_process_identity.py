@@ -29,6 +29,13 @@ def test_a_later_process_with_the_same_number_is_another_one():
     assert is_dead({**this_process(), "started": "1"})
 
 
+def test_a_program_that_replaced_itself_is_another_one():
+    told = "import os, sys; os.execv(sys.executable, [sys.executable, '-c', sys.argv[1], json.dumps(this_process())])"
+    asked = "import json, sys; from sojourn.processes.identity import is_dead; print(is_dead(json.loads(sys.argv[1])))"
+    ran = subprocess.run([sys.executable, "-c", f"{MARK}; {told}", asked], capture_output=True, text=True, timeout=30)
+    assert ran.stdout.splitlines()[1:] == ["True"], ran.stderr
+
+
 def test_nothing_is_known_of_another_machine_or_container():
     assert not is_dead({**this_process(), "pid": 4_000_000, "host": "elsewhere"})
     assert not is_dead({**this_process(), "pid": 4_000_000, "space": "another boot"})
