@@ -161,6 +161,8 @@ class _TurnFollower:
             drafts = await self._to_prompt(entry.public_id, item)
         elif isinstance(item, Progress) and "steer" in item.detail:
             self._state.steer_results[str(item.detail["steer"])] = item.detail.get("heard") is not False
+        elif isinstance(item, Progress) and item.stage == "running" and item.detail.get("status") == "budget":
+            texts = [f"⚠ {item.detail.get('line')}"]
         elif isinstance(item, Failed):
             outcome.failed = item
         elif isinstance(item, Done):

@@ -146,8 +146,9 @@ class TurnExecutor:
         if ending.status not in ("completed", "cancelled") and ending.failed is None:
             ending.fail(RuntimeFailed(f"{record.runtime} could not finish.", hint="Try again, or another runtime."))
         await writer.end_text()
-        await writer(*writer.state.loose_ends(ending.status), *controls.unread_steering())
         book_cost = self._costs.save_usage(record.id, ending.usage)
+        await writer(*writer.state.loose_ends(ending.status), *controls.unread_steering())
+        await writer(*self._costs.warn(record.session, record.principal))
 
         def remove_record(store: Transaction, session: SessionId) -> None:
             book_cost(store, session)

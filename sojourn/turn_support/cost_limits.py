@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 from functools import partial
 
 from sojourn.core.errors import SpendingLimit
+from sojourn.core.events import Progress
 from sojourn.core.messages import Json
-from sojourn.core.sessions import SessionId, TurnId
+from sojourn.core.sessions import OWNER, Principal, SessionId, TurnId
 from sojourn.core.settings import Settings
 from sojourn.ports.store import Record, Transaction
 
+WARN_SHARE = 0.8  # of a day's or month's limit
 USAGE_KIND = "usage"  # one record per day and session, under `<day>/<session>`
 _DAY_TTL_SECONDS = 10.0  # how long the sum of a day holds; what other processes spend meanwhile is not in it
 _PAGE_RECORDS = 1000  # records
@@ -26,6 +28,7 @@ class CostBook:
         self._settings = settings
         self._running: dict[TurnId, float] = {}
         self._day, self._day_cost, self._month_cost, self._day_until = "", 0.0, 0.0, 0.0
+        self._warned: set[tuple[SessionId, str]] = set()  # a session is told once of each day or month
 
     def open_budget(self, store: Transaction, session: SessionId, turn: TurnId) -> Callable[[float], None]:
         """A function that takes what the turn has cost so far. It raises SpendingLimit at a limit."""
@@ -48,6 +51,19 @@ class CostBook:
                     f"This {what} has cost {spent:.2f} of the {limit:.2f} US dollars it may.",
                     hint=f"Raise agent.spend_{what}_usd, or choose a runtime that costs nothing.",
                 )
+
+    def warn(self, session: SessionId, principal: Principal) -> list[Progress]:
+        """What a session of the owner is told at the end of a turn when most of a day's or month's limit is used."""
+        found = list[Progress]()
+        if principal != OWNER:
+            return found
+        for what, period, spent in (("day", _today(), self._day_cost), ("month", _today()[:7], self._month_cost)):
+            limit = float(self._settings[f"agent.spend_{what}_usd"])
+            if limit and spent >= WARN_SHARE * limit and (session, period) not in self._warned:
+                self._warned.add((session, period))
+                line = f"This {what} has cost ${spent:.2f} of the ${limit:.2f} it may ({spent / limit:.0%})."
+                found.append(Progress("running", {"status": "budget", "line": line}))
+        return found
 
     def save_usage(self, turn: TurnId, usage: Mapping[str, Json]) -> Callable[[Transaction, SessionId], None]:
         """Books what a turn cost, in the transaction that ends it. Only the holder of the session's lease does, so no

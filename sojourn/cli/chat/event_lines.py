@@ -197,6 +197,8 @@ class EventRenderer:
                 yield _render_note(f"not answered yet, kept for your next message: {detail['steer']}")
             case "running" if detail.get("steer"):
                 yield _render_note(f"added to the running turn: {detail['steer']}")
+            case "running" if detail.get("status") == "budget":
+                yield Text(f"! {printable(str(detail.get('line')))}", style="yellow")
             case "handoff":
                 yield _render_note(f"{detail.get('to')} drives this session now (before: {detail.get('from')})")
             case _:

@@ -31,6 +31,7 @@ class OneShotResult:
     done: Done | None = None
     failed: Failed | None = None
     tools: list[dict[str, Any]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)  # of a budget that is nearly used up
     refused: list[dict[str, str]] = field(default_factory=list)  # tool and reason of each call that was not allowed
 
     def to_json(self) -> dict[str, Any]:
@@ -76,6 +77,8 @@ def _handle_event(recorded: Recorded, outcome: OneShotResult, *, quiet: bool) ->
                     click.echo(printable(words), nl=False)
         case Progress(stage="tool") if item.detail.get("status") in ("completed", "failed"):
             _handle_tool(item, outcome, quiet=quiet)
+        case Progress(stage="running") if item.detail.get("status") == "budget":
+            outcome.warnings.append(str(item.detail.get("line")))
         case Progress(stage="approval") if item.detail.get("choice") == "deny":
             outcome.refused.append({name: str(item.detail.get(name) or "") for name in ("tool", "why")})
         case Failed():
@@ -84,6 +87,8 @@ def _handle_event(recorded: Recorded, outcome: OneShotResult, *, quiet: bool) ->
             outcome.done = item
             if not quiet and not outcome.text.endswith("\n") and outcome.text:
                 click.echo()
+            for warning in outcome.warnings if not quiet else ():
+                click.echo(f"! {printable(warning)}", err=True)
             return True
     return False
 

@@ -13,9 +13,8 @@ from sojourn.cli.options import JsonCommand
 from sojourn.core.settings import Settings
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import Record, RecordStore
-from sojourn.turn_support.cost_limits import USAGE_KIND
+from sojourn.turn_support.cost_limits import USAGE_KIND, WARN_SHARE
 
-WARN_SHARE = 0.8  # of a budget
 _PAGE_RECORDS = 1000  # records
 _SUMMED = ("turns", "input_tokens", "output_tokens", "cost_usd")
 

@@ -56,6 +56,19 @@ async def test_a_month_may_not_cost_more_than_its_limit(serve, dear, store):
     assert [ended(one)[1] for one in kept] == [[], ["spending_limit"]]
 
 
+async def test_a_session_is_told_once_that_most_of_a_budget_is_used(serve, dear):
+    service = serve(agent_spend_month_usd=1.0)
+    first, second = await opened(service), await opened(service)
+    kept = [await talk(service, one, "work") for one in (first, second)]
+    told = [[one["line"] for one in stages(turn, "running") if one.get("status") == "budget"] for turn in kept]
+    assert told == [[], ["This month has cost $0.80 of the $1.00 it may (80%)."]]
+    dear.usage = {}
+    for session, times in ((second, 0), (first, 1), (first, 0)):
+        turn = await talk(service, session, "free")
+        assert [one.get("status") for one in stages(turn, "running")].count("budget") == times
+        assert ended(turn) == ("completed", [])
+
+
 async def test_without_a_limit_nothing_is_refused_but_everything_is_booked(serve, dear, store):
     service = serve()
     session = await opened(service)

@@ -54,6 +54,11 @@ def test_an_answer_is_shown_once_though_it_comes_as_chunks_and_as_a_message():
     assert told.count("Hello there") == 1
 
 
+def test_a_budget_that_is_nearly_used_up_is_a_line_of_its_own():
+    warning = Progress("running", {"status": "budget", "line": "This month has cost $8.00 of the $10.00 it may (80%)."})
+    assert "\n! This month has cost $8.00" in shown(BEGIN, assistant("Hi"), warning, Done())
+
+
 def test_memories_are_one_line_that_says_where_to_look_closer():
     facts = [Progress("memory", {"title": f"fact {n}", "reason": "near"}) for n in range(5)]
     told = shown(BEGIN, *facts, Progress("prepare", {"blocks": []}), assistant("Hi"), Done())

@@ -79,6 +79,11 @@ export const TurnCard = memo(function TurnCard({
         ) : (
           <TurnError error={turn.error} retry={isLast && actions ? () => actions.retry(turn) : null} />
         ))}
+      {turn.warnings.map((warning) => (
+        <p key={warning} className={css.turnNote}>
+          <Icon name="alert" size={14} /> {warning}
+        </p>
+      ))}
       {turn.status && turn.status !== "completed" && !turn.error && <TurnStatus status={turn.status} />}
       {turn.status && <TurnFooter turn={turn} sessionModel={model} actions={actions} />}
     </article>

@@ -39,6 +39,7 @@ export interface TurnView {
   contextBlocks: Array<{ kind: string; title: string; reason: string }>;
   question: ApprovalQuestion | null;
   steers: string[];
+  warnings: string[]; // of a budget that is nearly used up
   error: { code: string; message: string; hint: string; retryable: boolean } | null;
   status: string; // "" while it runs
   runtime: string;
@@ -70,6 +71,7 @@ const buildTurn = (key: string): TurnView => ({
   contextBlocks: [],
   question: null,
   steers: [],
+  warnings: [],
   error: null,
   status: "",
   runtime: "",

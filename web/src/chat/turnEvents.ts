@@ -88,6 +88,7 @@ function applyProgress(turn: TurnView, { stage, detail }: ProgressData): void {
     turn.question = isAsked ? (detail as ApprovalQuestion) : null;
     markQuestioned(turn, isAsked ? "waiting" : detail.choice === "deny" ? "denied" : "running");
   } else if (stage === "running" && detail.steer) turn.steers = [...turn.steers, detail.steer];
+  else if (stage === "running" && detail.status === "budget") turn.warnings = [...turn.warnings, detail.line ?? ""];
   else if (stage === "tool") applyToolDetail(turn, detail);
 }
 
