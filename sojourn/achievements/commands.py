@@ -179,8 +179,10 @@ def _change_hermes_plugin(
     home = hermes_home or _find_hermes_home(cli.app)
     plugin = HermesPlugin(home, sys.executable)
     changes = plugin.changes_to_install() if is_install else plugin.changes_to_uninstall()
+    report = {"installed": is_install, "hermes_home": str(home), "changes": changes}
     if not changes:
-        raise BadInput("There is nothing to change.", hint="The plugin is already in this state.")
+        click.echo(json.dumps(report) if cli.json else "Nothing to do: the plugin is already in this state.")
+        return
     if not cli.json:
         click.echo("\n".join(f"  {change}" for change in changes))
     cli.confirm("Make these changes?" if is_install else "Undo these changes?", yes=yes)
@@ -190,7 +192,6 @@ def _change_hermes_plugin(
     else:
         plugin.uninstall()
         text = "Uninstalled. Restart `hermes dashboard`; its own achievements are back."
-    report = {"installed": is_install, "hermes_home": str(home), "changes": changes}
     click.echo(json.dumps(report) if cli.json else text)
 
 

@@ -55,7 +55,9 @@ class _JsonGroup(click.Group):
 @click.pass_context
 def templates(context: click.Context) -> None:
     """Calls that worked before, ready for the next session."""
-    if context.invoked_subcommand is None:
+    if context.invoked_subcommand is None and context.obj.json:
+        context.invoke(list_)
+    elif context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 

@@ -48,7 +48,7 @@ class CostBook:
             limit = float(self._settings[f"agent.spend_{what}_usd"])  # read each time: it may be set during the turn
             if limit and spent >= limit:
                 raise SpendingLimit(
-                    f"This {what} has cost {spent:.2f} of the {limit:.2f} US dollars it may.",
+                    f"This {what} has cost ${spent:.2f}; its limit is ${limit:.2f}.",
                     hint=f"Raise agent.spend_{what}_usd, or choose a runtime that costs nothing.",
                 )
 

@@ -59,3 +59,5 @@ def test_the_hermes_plugin_is_installed_and_uninstalled_with_json(tmp_path, monk
     removed = json.loads(run("--json", "achievements", "uninstall-hermes-plugin", "--yes").stdout)
     assert (removed["installed"], bool(removed["changes"])) == (False, True)
     assert not (home / "config.yaml").exists()
+    again = run("--json", "achievements", "uninstall-hermes-plugin", "--yes")
+    assert (again.returncode, json.loads(again.stdout)["changes"]) == (0, [])

@@ -90,7 +90,7 @@ async def test_a_limit_that_is_set_during_a_turn_counts_what_was_spent_before(se
     may_spend = await store.snapshot(lambda one: costs.open_budget(one, session, TurnId("t")))
     may_spend(0.1)
     settings.values["agent.spend_session_usd"] = 0.5
-    with pytest.raises(SpendingLimit, match=r"0\.90 of the 0\.50"):
+    with pytest.raises(SpendingLimit, match=r"has cost \$0\.90; its limit is \$0\.50"):
         may_spend(0.1)
 
 

@@ -39,6 +39,7 @@ def test_everything_speaks_json(sojourn, filled):
     made = sojourn("templates", "create", ID, "--type", "file", "--max-examples", "3", "--json").json
     assert (made["task_type"], made["source_session_id"], len(made["examples"])) == ("file", ID, 1)
     assert sojourn("templates", "list", "--json").json == {"templates": [made], "unreadable": []}
+    assert sojourn("templates", "--json").json == {"templates": [made], "unreadable": []}
     assert sojourn("templates", "list", "--type", "code", "--json").json["templates"] == []
     assert sojourn("templates", "show", made["name"], "--json").json["about"]["requests"] == ["list the files"]
     assert sojourn("templates", "stats", "--json").json[0]["verdict"] == "too early to say"
