@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from sojourn.core.errors import BadConfig, BadInput, NotFound
 from sojourn.core.settings import Secret, Settings
@@ -14,6 +15,11 @@ from sojourn.settings.config_file import change_file, remove_value, set_value
 from sojourn.settings.formats import parse_policy, split_list
 from sojourn.settings.table import NEED_RESTART, SETTINGS, SETTINGS_BY_NAME, Setting
 from sojourn.settings.values import parse_setting
+
+_ADDRESSES = {  # a key, and the two settings that say where it goes: an address, or else a name
+    "model.api_key": ("model.base_url", "model.provider"),
+    "tools.search_key": ("tools.search_url", "tools.search_engine"),
+}
 
 
 class SettingsOwner(PluginAccess, AgentParts, Protocol):
@@ -80,6 +86,7 @@ def change_setting(app: SettingsOwner, name: str, value: str | int | float | boo
     setting = find_setting(name)
     parsed = _parse(setting, value, app.settings.user_home)
     check_names(app, name, str(value))
+    check_key(app.settings, name, str(value))
     change_file(app.settings.home, lambda document: set_value(document, name, _to_toml(parsed, value)))
     return describe_setting(app.settings, setting)
 
@@ -87,6 +94,7 @@ def change_setting(app: SettingsOwner, name: str, value: str | int | float | boo
 def reset_setting(app: HasSettings, name: str) -> SettingInfo:
     """Removes a setting from config.toml: the default holds again, or what the environment says."""
     setting = find_setting(name)
+    check_key(app.settings, name, str(setting.default))
     change_file(app.settings.home, lambda document: remove_value(document, name))
     return describe_setting(app.settings, setting)
 
@@ -124,3 +132,28 @@ def check_names(app: SettingsOwner, key: str, value: str) -> None:
         raise BadInput(
             f"{key}: there is no {unknown[0]!r}, so nothing was changed.", hint=f"There are: {', '.join(known)}."
         )
+
+
+def check_key(settings: Settings, name: str, value: str) -> None:
+    """BadInput if a change of address would take a key to another server than the one it was saved for."""
+    for key, (address, fallback) in _ADDRESSES.items():
+        if name not in (address, fallback) or not settings[key]:
+            continue
+        now = {one: str(settings[one]) if settings.origins[one] != "default" else "" for one in (address, fallback)}
+        before, after = (_find_origin(one[address], one[fallback]) for one in (now, now | {name: value}))
+        if before and before != after:
+            is_outside = settings.origins[key] in ("environment", "flag")
+            take_out = f"unset {SETTINGS_BY_NAME[key].variable}" if is_outside else f"`sojourn config unset {key}`"
+            raise BadInput(
+                f"{key} was given for {before}; it does not go along to {after or 'another server'}.",
+                hint=f"Take the key out first ({take_out}), then change {name}, then set the key of the new server.",
+            )
+
+
+def _find_origin(address: str, name: str) -> str:
+    """The server that an address names, without its path; without an address, the name."""
+    try:
+        parts = urlsplit(address.strip().lower())
+    except ValueError:
+        return address
+    return f"{parts.scheme}://{parts.netloc}" if address.strip() else name.strip().lower()

@@ -17,7 +17,7 @@ from sojourn.core.errors import BadInput
 from sojourn.core.settings import Settings
 from sojourn.optional_packages import list_missing_packages
 from sojourn.server_file import read_server_file
-from sojourn.settings.changes import check_names, to_plain_value
+from sojourn.settings.changes import check_key, check_names, to_plain_value
 from sojourn.settings.config_file import FILE_NAME, change_file, remove_value, set_value
 from sojourn.settings.table import NEED_RESTART, SETTINGS, SETTINGS_BY_NAME, Setting
 
@@ -105,6 +105,7 @@ def change(context: CommandContext, key: str, value: str | None) -> None:
     if value is None:
         value = _read_value(context, key)
     check_names(context.app, key, value)
+    check_key(context.settings, key, value)
     file, new = config_file_of(context), _parse_value(SETTINGS_BY_NAME[key], value)
     change_file(
         file.parent, lambda document: set_value(document, key, new), lambda: context.read_settings(context.flags)
@@ -137,6 +138,7 @@ def get(context: CommandContext, key: str) -> None:
 def unset(context: CommandContext, key: str) -> None:
     """Take a setting out of config.toml; its default counts again."""
     file = config_file_of(context)
+    check_key(context.settings, key, str(SETTINGS_BY_NAME[key].default))
     change_file(file.parent, lambda document: remove_value(document, key), lambda: context.read_settings(context.flags))
     settings = context.read_settings(context.flags)
     now = {"name": key, "value": to_plain_value(settings[key]), "origin": settings.origins[key]}
