@@ -19,7 +19,7 @@ from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.text.formatting import one_line
 from sojourn.text.html_entities import unescape_html
 from sojourn.tool_schema import tool
-from sojourn.tools.web import MAX_SECONDS, fetch, resolve_url
+from sojourn.tools.web import MAX_SECONDS, fetch, holds_secret, resolve_url
 
 MAX_QUERY_CHARS = 400
 MAX_RESULTS = 10  # of one search
@@ -107,11 +107,15 @@ _REASONS = {
 
 def web_search_tool(app: HasSettings) -> Tool:
     def asks(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
-        """What was read in other sessions must not leave in the words of a search that the person does not see."""
+        """What a file or another session held must not leave in the words of a search that the person does not see."""
         host = urlsplit(choose_engine(app.settings).address).hostname or ""
-        if not at.provenance.private:
+        if holds_secret(str(arguments["query"])):
+            why = "The words hold what looks like a secret, and they leave this machine."
+        elif at.provenance.private:
+            why = "This turn has read earlier sessions, and these words leave this machine."
+        else:
             return None
-        text = f"Search with {host}? This turn has read earlier sessions, and these words leave this machine."
+        text = f"Search with {host}? {why}"
         return Question(id="", text=text, detail=str(arguments["query"]), dangerous=True, scope="network")
 
     @tool(asks=asks)
