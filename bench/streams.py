@@ -37,14 +37,18 @@ _FRAME = re.compile(rb"event: (\w+)\ndata: (.*)\nid: (\d+)")
 class Heard:
     """What one client noted."""
 
-    delays: list[float] = field(default_factory=list)  # milliseconds
-    numbers: list[int] = field(default_factory=list)
+    words: list[tuple[str, int]] = field(default_factory=list)  # with their time: the number of a piece, its time, …
     ids: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
 
+    def delays(self) -> list[float]:
+        """Milliseconds from the saying of each piece to its arrival."""
+        return [(now - int(moment)) / 1e6 for moment, now in self.words[1::2]]
+
     def faults(self, chunks: int) -> int:
         """Pieces lost, told twice or out of order; and an end that is none."""
-        wrong = sum(a != b for a, b in zip(self.numbers, range(chunks), strict=False)) + abs(len(self.numbers) - chunks)
+        numbers = [int(number) for number, _ in self.words[::2]]
+        wrong = sum(a != b for a, b in zip(numbers, range(chunks), strict=False)) + abs(len(numbers) - chunks)
         wrong += sum(b <= a for a, b in zip(self.ids, self.ids[1:], strict=False))
         return wrong + (self.names[-1:] != ["done"]) + (self.names.count("done") != 1)
 
@@ -53,7 +57,7 @@ class Listener(asyncio.Protocol):
     """One client, as bare as can be: it must not be what is measured."""
 
     def __init__(self, request: bytes, heard: Heard) -> None:
-        self._request, self.heard, self._rest = request, heard, b""
+        self._request, self.heard, self._rest, self._word = request, heard, b"", ""
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -71,9 +75,9 @@ class Listener(asyncio.Protocol):
         self.heard.names.append(name)
         self.heard.ids.append(number)
         if name == "chunk":
-            place, moment, *_ = json.loads(data)["text"].split(" ")
-            self.heard.numbers.append(int(place))
-            self.heard.delays.append((now - int(moment)) / 1e6)
+            text = json.loads(data)["text"]
+            *words, self._word = (self._word + text).split(" ")  # pieces that wait together come as one chunk
+            self.heard.words += [(word, now) for word in words]
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.over.done():
@@ -125,7 +129,7 @@ class Round:
 
 async def clients(address: str, token: str, count: int, chunks: int, bare: bool, seed: int) -> None:
     heard = await listen(address, token, count, chunks, bare=bare, seed=seed)
-    delays = sorted(delay for one in heard for delay in one.delays) or [float("nan")]
+    delays = sorted(delay for one in heard for delay in one.delays()) or [float("nan")]
     said = Round(
         count,
         bare,
