@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from sojourn.core.errors import SojournError, SourceUnreadable
@@ -15,6 +16,7 @@ from sojourn.ports.store_admin import Ingest, Ingested, Progress
 
 _BATCH_BYTES = 2_000_000  # a transaction holds about this much text, so that no other writer waits long
 _BATCH_SESSIONS = 50
+_Batch = tuple[list[tuple[str, Transcript]], int]  # sessions with their fingerprints, and how many were read for it
 FORGOTTEN = "it was forgotten here"
 
 
@@ -71,14 +73,13 @@ async def import_history(
                 if dry_run:
                     counts.imported, todo = len(todo), []
                 done = 0
-                batches = _batches(reader, todo, counts)
-                while (found_batch := await asyncio.to_thread(next, batches, None)) is not None:
-                    batch, read = found_batch
-                    for one in await store.ingest(source.name, home, batch, principal=principal):
-                        counts.add(one)
-                    done += read
-                    if progress:
-                        progress("importing sessions", done, len(todo))
+                async with aclosing(_read_ahead(_batches(reader, todo, counts))) as batches:
+                    async for batch, read in batches:
+                        for one in await store.ingest(source.name, home, batch, principal=principal):
+                            counts.add(one)
+                        done += read
+                        if progress:
+                            progress("importing sessions", done, len(todo))
         except SourceUnreadable as error:
             problem = str(error)
     if not dry_run and (counts.imported or counts.updated):
@@ -91,6 +92,17 @@ async def import_history(
         dry_run=dry_run,
         seconds=time.monotonic() - begun,
     )
+
+
+async def _read_ahead(batches: Iterator[_Batch]) -> AsyncGenerator[_Batch, None]:
+    """Yields batches; while one is stored, the next one is read. Ends only when nothing reads any more."""
+    upcoming = asyncio.create_task(asyncio.to_thread(next, batches, None))
+    try:
+        while (found := await asyncio.shield(upcoming)) is not None:
+            upcoming = asyncio.create_task(asyncio.to_thread(next, batches, None))
+            yield found
+    finally:
+        await asyncio.gather(upcoming, return_exceptions=True)
 
 
 def _list_sessions(reader: HistoryReader) -> list[SessionEntry]:
@@ -110,9 +122,7 @@ def _select_changed(listed: list[SessionEntry], known: dict[str, str], counts: _
     return todo
 
 
-def _batches(
-    reader: HistoryReader, todo: list[SessionEntry], counts: _Counts
-) -> Iterator[tuple[list[tuple[str, Transcript]], int]]:
+def _batches(reader: HistoryReader, todo: list[SessionEntry], counts: _Counts) -> Iterator[_Batch]:
     """Yields batches of whole sessions; reports an unreadable one and goes on."""
     batch: list[tuple[str, Transcript]] = []
     size = read = 0
