@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from sojourn.core.errors import Conflict, Interrupted, LeaseLost, NotDriving, SessionBusy, SojournError
@@ -66,7 +66,7 @@ def _end_abandoned(
     if lease is None:
         surface = store.get(record.session).driver or record.by.surface
         lease = store.lease(record.session, holder="recovery", surface=surface)
-    end_others(store, lease, record)
+    end_others(store, lease, record, list_active_turns(store, record.session))
     end_turn(store, lease, record, error)
     store.renew(lease, 0)
     return True
@@ -80,9 +80,9 @@ def _find_lease(store: Transaction, record: TurnRecord) -> Lease | None:
         return None
 
 
-def end_others(store: Transaction, lease: Lease, record: TurnRecord) -> None:
+def end_others(store: Transaction, lease: Lease, record: TurnRecord, active: Iterable[TurnRecord]) -> None:
     """Ends the other running turns of a session: the caller holds the lease, so they have lost theirs."""
-    for one in list_active_turns(store, record.session):
+    for one in active:
         if one.state == "running" and one.id != record.id:
             end_turn(store, lease, one)
 

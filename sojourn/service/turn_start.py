@@ -54,7 +54,7 @@ def begin_turn(store: Transaction, start: TurnStart) -> BegunTurn | Turn:
     if ahead := find_ahead(active, mine):
         raise SessionBusy(record.session, holder=ahead.holder, surface=ahead.by.surface, since=ahead.since)
     lease = store.lease(record.session, holder=record.holder, surface=record.by.surface, seconds=LEASE_SECONDS)
-    end_others(store, lease, record)
+    end_others(store, lease, record, active)
     session = store.get(record.session)
     record = record.running(lease, session.last_seq)
     stored = store.append(lease, start.opening, turn=record.id)

@@ -147,11 +147,13 @@ def take_controls(db: Db, lease: Lease) -> list[Control]:
 
 def has_controls(db: Db, lease: Lease) -> bool:
     """Whether unread controls exist. Reads only; raises if the lease is lost."""
-    is_held = f"SELECT 1 AS found FROM sessions WHERE {HOLDS_LEASE}"
-    if db.fetch_one(is_held, (lease.session, lease.fence, lease.driver_fence)) is None:
+    unread = "EXISTS (SELECT 1 FROM controls WHERE session_id = sessions.id AND taken_at IS NULL)"
+    row = db.fetch_one(
+        f"SELECT {unread} AS found FROM sessions WHERE {HOLDS_LEASE}", (lease.session, lease.fence, lease.driver_fence)
+    )
+    if row is None:
         raise lease_lost(db, lease)
-    unread = "SELECT 1 AS found FROM controls WHERE session_id = ? AND taken_at IS NULL"
-    return db.fetch_one(unread, (lease.session,)) is not None
+    return bool(row["found"])
 
 
 def _control_from(session: SessionId, row: Row) -> Control:

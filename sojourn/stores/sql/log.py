@@ -52,10 +52,12 @@ def _append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None)
     now, messages = db.now(), [item for item in items if isinstance(item, Message)]
     is_visible = not all(isinstance(item, Chunk) for item in items)  # in lists: a message follows the chunks
     counters = (len(messages), sum(map(count_tool_calls, messages)), now) if is_visible else ()
+    usage = sum_usage(items)
+    sums = "".join(f"{name} = COALESCE({name}, 0) + ?, " for name in usage)
     row = db.fetch_one(
-        f"UPDATE sessions SET last_seq = last_seq + ?, {_COUNTERS if is_visible else ''}ended_at = NULL, "
+        f"UPDATE sessions SET last_seq = last_seq + ?, {_COUNTERS if is_visible else ''}{sums}ended_at = NULL, "
         f"end_reason = NULL, trashed_at = NULL WHERE {HOLDS_LEASE} RETURNING last_seq, preview, tools",
-        (len(items), *counters, lease.session, lease.fence, lease.driver_fence),
+        (len(items), *counters, *usage.values(), lease.session, lease.fence, lease.driver_fence),
     )
     if row is None:
         raise lease_lost(db, lease)
@@ -63,9 +65,6 @@ def _append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None)
         db.execute("UPDATE sessions SET preview = ? WHERE id = ?", (preview, lease.session))
     if (tools := add_tool_names(row["tools"], messages)) != row["tools"]:
         db.execute("UPDATE sessions SET tools = ? WHERE id = ?", (tools, lease.session))
-    if usage := sum_usage(items):
-        sums = ", ".join(f"{name} = COALESCE({name}, 0) + ?" for name in usage)
-        db.execute(f"UPDATE sessions SET {sums} WHERE id = ?", (*usage.values(), lease.session))
     message_rows: list[Sequence[Any]] = []
     event_rows: list[Sequence[Any]] = []
     recorded: list[Recorded] = []

@@ -43,7 +43,7 @@ def put_record(db: Db, record: Record, *, expect: int | None = None, lease: Leas
     columns = encode_value(replace(record, revision=1, created_at=now, updated_at=now), db.redact)
     if lease is not None:
         check_lease(db, lease)
-    if record.session is not None:
+    if record.session is not None and record.session not in db.log_items:  # what was appended to exists
         check_session_exists(db, record.session)
     if expect:
         names = ("value", "principal", "session_id", "updated_at", "kind", "key")

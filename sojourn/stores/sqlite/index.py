@@ -53,10 +53,10 @@ def count_waiting(db: Db) -> int:
     return fetch_number(db, "SELECT count(*) AS n FROM messages WHERE id > ? OR id <= ?", read_state(db))
 
 
-def has_more_waiting(db: Db, limit: int) -> bool:
+def has_more_waiting(db: Db, state: IndexState, limit: int) -> bool:
     """Whether more than `limit` rows are not indexed yet."""
     sql = "SELECT 1 AS found FROM messages WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?"
-    return db.fetch_one(sql, (read_state(db).indexed_to, limit)) is not None
+    return db.fetch_one(sql, (state.indexed_to, limit)) is not None
 
 
 def read_waiting(db: Db, state: IndexState, limit: int = BATCH_ROWS) -> list[tuple[int, str]]:
@@ -126,8 +126,8 @@ def remove_sessions(db: Db, sessions: Sequence[str]) -> None:
 class SqliteIndex:
     """The index as a search sees it."""
 
-    def __init__(self, db: Db) -> None:
-        self._db, state = db, read_state(db)
+    def __init__(self, db: Db, state: IndexState) -> None:
+        self._db = db
         self.indexed_to: int | None = state.indexed_to
         self.has_pairs = not state.underived_to
 
@@ -148,8 +148,8 @@ class SqliteIndex:
         return found
 
 
-def search(db: Db, query: SearchQuery) -> list[SearchHit]:
-    return search_messages(db, query, SqliteIndex(db))
+def search(db: Db, query: SearchQuery, state: IndexState | None = None) -> list[SearchHit]:
+    return search_messages(db, query, SqliteIndex(db, state or read_state(db)))
 
 
 def _match(conditions: TermConditions) -> str:

@@ -222,8 +222,9 @@ class SqliteStore(SqlStore):
 
     def _search_indexed(self, db: Db, search: SearchQuery) -> list[SearchHit] | None:
         """None if so many rows wait for the index that they have to be indexed first."""
-        is_behind = not self.read_only and index.has_more_waiting(db, _MAX_UNINDEXED_ROWS)
-        return None if is_behind else index.search(db, search)
+        state = index.read_state(db)
+        is_behind = not self.read_only and index.has_more_waiting(db, state, _MAX_UNINDEXED_ROWS)
+        return None if is_behind else index.search(db, search, state)
 
     async def index(self, progress: Callable[[int, int], None] | None = None) -> int:
         return await asyncio.to_thread(self._catch_up, progress)

@@ -180,9 +180,7 @@ class Writer:
             return
         for (_, callback), result in zip(batch, results, strict=True):
             callback(result, None)
-        if len(batch) == 1:
-            self._mailbox.deliver()  # answers a single caller before the subscribers; a batch shares one wake-up
-        self._after_commit(db)
+        self._after_commit(db)  # callers first; subscribers share their wake-up, and those that come later sleep on
 
     def check_place(self) -> None:
         """StoreUnavailable if another file, or none, is where ours was: what is written to ours would be lost."""

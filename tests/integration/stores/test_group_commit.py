@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.core.errors import LeaseLost
+from sojourn.core.errors import LeaseLost, NotFound
 from sojourn.core.events import Chunk, Done, Metadata
 from sojourn.core.messages import ToolCall, assistant, user
+from sojourn.ports.store import Record
 from sojourn.stores.sqlite.group_commit import GroupCommit
 from sojourn.stores.sqlite.store import SqliteStore
 
@@ -207,3 +208,22 @@ async def test_messages_of_many_are_kept_together_and_who_lost_the_lease_is_refu
     found = await held_up(store, *(store.append(lease, [user("x")]) for lease in held))
     assert [isinstance(one, LeaseLost) for one in found] == [False, True, False, False]
     assert [(await store.get(lease.session)).message_count for lease in held] == [3, 2, 3, 3]
+
+
+async def test_a_record_of_a_session_deleted_in_the_same_transaction_is_refused(store):
+    [lease] = await leases(store, 1)
+    record = Record(kind="note", key="one", value={}, session=lease.session)
+    results = await held_up(
+        store, store.append(lease, [user("hello")]), store.delete(lease.session, lease=lease), store.put_record(record)
+    )
+    assert isinstance(results[2], NotFound)
+    assert await store.get_record("note", "one") is None
+
+
+async def test_who_subscribes_after_a_commit_is_not_woken_by_it(store):
+    [lease] = await leases(store, 1)
+    for number in range(20):
+        await store.put_record(Record(kind="note", key=str(number), value={}, session=lease.session))
+        with store._subscribe(lease.session) as wakeup:
+            await asyncio.sleep(0.01)
+            assert not wakeup.is_set()
