@@ -114,16 +114,47 @@ export function applyEvents(view: ChatView, events: ChatEvent[]): ChatView {
   return { turns, firstSeq: view.firstSeq || (events[0]?.seq ?? 0), seq, driver };
 }
 
-/** The view of a longer list of events, in which turns that have not changed stay the same objects. */
+/** The view of a longer list of events, in which turns that have not changed stay the same objects. A turn whose beginning was not
+ * loaded before keeps its key, for its first message gave it one. */
 export function rebuildView(before: ChatView, events: ChatEvent[]): ChatView {
-  const known = new Map(before.turns.map((turn) => [turn.key, turn]));
+  const known = new Map<string | number, TurnView>(
+    before.turns.flatMap((turn) => [
+      [turn.key, turn],
+      [findEnd(turn), turn],
+    ]),
+  );
   const view = applyEvents({ ...EMPTY_VIEW, driver: before.driver }, events);
   const turns = view.turns.map((turn) => {
-    const old = known.get(turn.key);
-    return old && old.count === turn.count && old.parts.length === turn.parts.length ? old : turn;
+    const old = known.get(turn.key) ?? known.get(findEnd(turn));
+    if (!old) return turn;
+    if (old.count === turn.count && old.parts.length === turn.parts.length) return old;
+    return { ...turn, key: old.key, parts: keepParts(old.parts, turn.parts) };
   });
   return { ...view, turns };
 }
+
+/** The number of the last message of a turn. */
+const findEnd = (turn: TurnView): number => turn.parts.at(-1)?.seq ?? turn.userMessage?.seq ?? 0;
+
+/** The parts of a turn that has grown, in which equal ones stay the same objects. */
+function keepParts(before: Part[], parts: Part[]): Part[] {
+  const known = new Map(before.map((part) => [getPartName(part), part]));
+  return parts.map((part) => {
+    const old = known.get(getPartName(part));
+    return old && isSamePart(old, part) ? old : part;
+  });
+}
+
+const getPartName = (part: Part): string => (part.kind === "tool" ? part.id : `${part.kind}${part.seq}`);
+
+const isSamePart = (one: Part, other: Part): boolean => {
+  const values = new Map(Object.entries(other));
+  return Object.entries(one).every(
+    ([name, value]) => value === values.get(name) || isEmptyList(value, values.get(name)),
+  );
+};
+
+const isEmptyList = (...values: unknown[]): boolean => values.every((value) => Array.isArray(value) && !value.length);
 
 export const findRunningTurn = (view: ChatView): TurnView | null =>
   view.turns.findLast((turn) => turn.status === "" && turn.runtime !== "") ?? null;
