@@ -63,15 +63,17 @@ export function drawEmblem(
   context.restore();
 }
 
-/** One line of text; returns how wide it is. */
+/** One line of text, smaller where it would be wider than `most`; returns how wide it is. */
 export function drawLine(
   context: CanvasRenderingContext2D,
   text: string,
   x: number,
   y: number,
-  style: { size: number; weight: number; colour: string; align?: CanvasTextAlign },
+  style: { size: number; weight: number; colour: string; align?: CanvasTextAlign; most?: number },
 ): number {
   context.font = `${style.weight} ${style.size}px ${SANS}`;
+  const fit = Math.min(1, (style.most ?? Number.POSITIVE_INFINITY) / context.measureText(text).width);
+  if (fit < 1) context.font = `${style.weight} ${style.size * fit}px ${SANS}`;
   context.fillStyle = style.colour;
   context.textAlign = style.align ?? "left";
   context.fillText(text, x, y);

@@ -12,6 +12,8 @@ interface YearLabels {
 }
 
 const CHART = { x: 640, y: 128, width: CARD_WIDTH - MARGIN_PX - 640, height: 190 };
+const COLUMN_PX = 178;
+const COLUMN_GAP_PX = 28;
 
 export function drawYearCard(months: number[], labels: YearLabels): Promise<Blob> {
   const colour = UNTIERED_COLOUR;
@@ -19,10 +21,11 @@ export function drawYearCard(months: number[], labels: YearLabels): Promise<Blob
     drawLine(context, labels.kicker.toUpperCase(), MARGIN_PX, 64, { size: 24, weight: 600, colour });
     drawLine(context, labels.year, MARGIN_PX, 96, { size: 104, weight: 700, colour: INK.strong });
     for (const [index, [value, label]] of labels.figures.entries()) {
-      const x = MARGIN_PX + (index % 3) * 178;
+      const x = MARGIN_PX + (index % 3) * COLUMN_PX;
       const y = 252 + Math.floor(index / 3) * 122;
-      drawLine(context, value, x, y, { size: 44, weight: 700, colour: INK.strong });
-      drawLine(context, label, x, y + 54, { size: 20, weight: 400, colour: INK.dim });
+      const most = COLUMN_PX - COLUMN_GAP_PX;
+      drawLine(context, value, x, y, { size: 44, weight: 700, colour: INK.strong, most });
+      drawLine(context, label, x, y + 54, { size: 20, weight: 400, colour: INK.dim, most });
     }
     drawMonths(context, months, labels, colour);
     for (const [index, [label, value]] of labels.facts.entries()) {
