@@ -1,6 +1,8 @@
 """Talking in the browser: streaming, tools, approvals, stop, reload, two tabs."""
 
-from sojourn.testing.model_script import Call, Hang, Refuse, Say
+import re
+
+from sojourn.testing.model_script import Call, Hang, Refuse, Say, Think
 from tests.browser.conftest import XSS, send_message
 
 
@@ -100,6 +102,33 @@ def test_a_refusal_is_told_with_what_to_do(scripted_site, model):
     send_message(page, "anyone there?")
     page.locator(".turn [role=alert]").wait_for(timeout=60_000)
     assert page.locator(".turn [role=alert] p").count() >= 1
+
+
+def test_thoughts_are_kept_and_folded(scripted_site, model):
+    model.play([Think("The moon pulls the sea."), Say("Twice a day.")])
+    page = scripted_site.open("/chat")
+    send_message(page, "how often is high water?")
+    for _ in ("as it came", "as it was stored"):
+        page.locator(".turn-usage").wait_for()
+        thoughts = page.locator(".turn details", has_text="Reasoning")
+        thoughts.wait_for()
+        assert not page.get_by_text("The moon pulls the sea.").is_visible()
+        thoughts.locator("summary").click()
+        page.get_by_text("The moon pulls the sea.").wait_for()
+        assert page.locator(".answer").inner_text() == "Twice a day."
+        page.reload()
+
+
+def test_trying_again_is_told_with_its_number(scripted_site, model):
+    model.play([Refuse(500, "overloaded")], [Say("Here I am.")])
+    page = scripted_site.open("/chat")
+    send_message(page, "are you there?")
+    progress = page.get_by_role("status").filter(
+        has_text=re.compile(r"The model had an error. Trying again \(1 of \d\)")
+    )
+    progress.wait_for()
+    page.get_by_text("Here I am.").wait_for()
+    assert progress.count() == 0
 
 
 def test_a_file_goes_along_and_its_name_is_only_text(scripted_site, model):

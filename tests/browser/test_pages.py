@@ -70,6 +70,21 @@ def test_axe_finds_nothing_serious_on_any_page_and_nothing_sticks_out(filled, fi
     assert filled.console_errors == []
 
 
+def test_a_wheel_scrolls_to_the_end_of_a_page_and_no_further(filled):
+    page = filled.open("/insights", viewport={"width": 1280, "height": 420})
+    page.locator("main h1, main h2").first.wait_for()
+    page.wait_for_timeout(500)  # data arrives
+    page.locator("main").hover()
+    for _ in range(12):
+        page.mouse.wheel(0, 1500)
+    page.wait_for_timeout(400)
+    assert page.evaluate("document.scrollingElement.scrollTop") == 0
+    assert page.evaluate("document.scrollingElement.scrollHeight") <= 420
+    assert page.evaluate("document.querySelector('main').scrollTop") > 0
+    end = page.evaluate("document.querySelector('main .page').getBoundingClientRect().bottom")
+    assert abs(end - 420) < 2
+
+
 def test_on_a_phone_labelled_tabs_stand_at_the_bottom(filled, find_violations):
     page = filled.open_browser(viewport={"width": 390, "height": 844})
     tabs = page.get_by_role("navigation", name="Pages").locator("a, button")

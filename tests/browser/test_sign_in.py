@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from sojourn.dashboard.pages import STATIC
-from tests.browser.conftest import open_site
+from tests.browser.conftest import free_port, open_site
+from tests.e2e.http_server import Serving
 
 
 @pytest.fixture
@@ -63,6 +64,20 @@ def test_a_browser_that_is_signed_out_elsewhere_is_asked_to_sign_in(site):
     row.wait_for(state="detached")
     other.reload()
     other.get_by_label("token").wait_for()
+
+
+def test_a_restart_signs_nobody_out(chromium, home):
+    port = str(free_port())
+    env = {"SOJOURN_RUNTIME": "offline", "SOJOURN_MODEL_DETECT": "no"}
+    with Serving(home, "--port", port, **env) as server:
+        for site in open_site(chromium, server):
+            page = site.open("/sessions")
+            page.get_by_role("heading", name="Sessions").wait_for()
+            server.stop()
+            with Serving(home, "--port", port, **env):
+                page.reload()
+                page.get_by_role("heading", name="Sessions").wait_for()
+                assert page.get_by_label("token").count() == 0
 
 
 @pytest.mark.parametrize("path", ["/sessions?text=a%20b", "/"])
