@@ -19,7 +19,7 @@ ORDINARY = [
     "https://docs.google.com/document/d/1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms/edit",
     "https://en.wikipedia.org/w/index.php?title=Password&action=history",
     "https://example.com/search?q=how+to+rotate+an+api+key&page=2",
-    "https://pypi.org/project/httpx/0.28.1/#files",
+    "https://example.com/project/httpx/0.28.1/#files",
     "https://example.com/reset-password/help?lang=de",
 ]
 
