@@ -20,6 +20,7 @@ from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequ
 from sojourn.text.tokenizer import stem_words
 
 MAX_FILES, MAX_FILE_BYTES, MAX_SECTIONS = 2000, 512 * 1024, 4  # of one folder; of one file; in one answer
+MAX_NAME_BYTES = 200  # with its folders; file systems take 255 for each
 _HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*$")
 _MIN_SHARE, _MAX_COUNTED_WORDS = 0.35, 6  # share of the request's words that a section must have; at most so many count
 
@@ -80,10 +81,13 @@ class Notes:
     def save(self, name: str, text: str) -> None:
         """Writes a note. BadInput if it would lie outside the folder."""
         path = self._find_file(name)
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = path.with_name(f".{path.name}.new")
-        draft.write_text(text, "utf-8")
-        draft.replace(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            draft.write_text(text, "utf-8")
+            draft.replace(path)
+        except OSError as error:
+            raise BadInput(f"The note cannot be written: {error.strerror}.", hint="Choose another name.") from error
 
     def delete(self, name: str) -> None:
         """Deletes a note. NotFound."""
@@ -93,6 +97,8 @@ class Notes:
             raise NotFound(f"There is no note {name} in {self.folder}.", hint="Look at the list of notes.") from None
 
     def _find_file(self, name: str) -> Path:
+        if len(name.encode(errors="replace")) > MAX_NAME_BYTES or "\0" in name:
+            raise BadInput("A note cannot have this name.", hint=f"Use at most {MAX_NAME_BYTES} bytes of plain text.")
         path = self.folder / name
         if path.is_symlink() or not path.resolve().is_relative_to(self.folder.resolve()):
             raise BadInput(f"{name} is not in the folder of notes.", hint="Change it where it is.")

@@ -39,7 +39,18 @@ async def test_a_note_is_added_found_changed_and_deleted(client, home):
 
 
 @pytest.mark.parametrize(
-    "name", ["../config.md", "%2Fetc/passwd.md", "a/../../b.md", "link/b.md", "plain.txt", ".x.md"]
+    "name",
+    [
+        "../config.md",
+        "%2Fetc/passwd.md",
+        "a/../../b.md",
+        "link/b.md",
+        "plain.txt",
+        ".x.md",
+        "a%00.md",
+        "file.md/b.md",
+        f"{'a' * 260}.md",
+    ],
 )
 async def test_what_is_not_a_note_of_the_folder_is_refused(client, home, tmp_path, name):
     (home / "notes").mkdir(parents=True, exist_ok=True)
@@ -47,6 +58,7 @@ async def test_what_is_not_a_note_of_the_folder_is_refused(client, home, tmp_pat
     outside.mkdir()
     (outside / "b.md").write_text("theirs")
     (home / "notes" / "link").symlink_to(outside)
+    (home / "notes" / "file.md").write_text("a note, not a folder")
     for method, more in (("GET", {}), ("PUT", {"json": {"text": "mine"}}), ("DELETE", {})):
         answer = await client.request(method, f"/notes/{name}", **more)
         assert answer.status_code in (400, 404), (method, answer.text)
