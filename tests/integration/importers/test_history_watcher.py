@@ -15,8 +15,8 @@ from sojourn.history_watcher import HistoryWatcher
 from sojourn.ports.app import ImportReport
 from sojourn.ports.importer import FoundHistory
 from sojourn.testing.importer_contract import ImporterHistory
-from tests.unit.importers.written_agents import zed
-from tests.unit.importers.written_homes import qwen
+from tests.contracts.written_agents import zed
+from tests.contracts.written_homes import qwen
 
 LATE_SECONDS = 30.0  # of a busy machine; the measurement of it is in bench/
 

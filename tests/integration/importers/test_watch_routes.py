@@ -17,7 +17,7 @@ from sojourn.app import App, build
 from sojourn.importers import watch_routes
 from sojourn.importers.retention import find_deletion
 from sojourn.ports.importer import FoundHistory
-from tests.unit.importers.written_homes import gemini, qwen
+from tests.contracts.written_homes import gemini, qwen
 
 DAY_SECONDS = 86_400
 LATE_SECONDS = 30.0

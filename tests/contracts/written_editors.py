@@ -13,8 +13,8 @@ from sojourn.importers.continue_dev import ContinueImporter
 from sojourn.importers.crush import CrushImporter
 from sojourn.ports.importer import Importer
 from sojourn.testing.importer_contract import ImporterHistory
-from tests.unit.importers.written_exports import START
-from tests.unit.importers.written_homes import QUESTION, write_garbage
+from tests.contracts.written_exports import START
+from tests.contracts.written_homes import QUESTION, write_garbage
 
 CALL = {"type": "tool_use", "id": "c1", "name": "run_commands", "input": {"commands": ["ls"]}}
 RESULT = {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "a.py"}]}

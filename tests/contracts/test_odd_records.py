@@ -13,8 +13,8 @@ from sojourn.importers.import_history import import_history
 from sojourn.importers.opencode.importer import OpencodeImporter
 from sojourn.ports.importer import Importer
 from tests.contracts.histories import history
+from tests.contracts.odd_records import bend_files, bent
 from tests.servers.store import temporary_store
-from tests.unit.importers.odd_records import bend_files, bent
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -14,8 +14,8 @@ from sojourn.importers.llm_logs import LlmImporter
 from sojourn.importers.open_webui import OpenWebUiExportImporter, OpenWebUiImporter
 from sojourn.importers.opencode.export import OpencodeExportImporter
 from sojourn.testing.importer_contract import ImporterHistory
-from tests.unit.importers.written_exports import START
-from tests.unit.importers.written_homes import MOMENT, QUESTION, write_garbage
+from tests.contracts.written_exports import START
+from tests.contracts.written_homes import MOMENT, QUESTION, write_garbage
 
 ROLES = {"user": 3, "assistant": 6, "tool": 3}
 

@@ -21,13 +21,13 @@ from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.importer_contract import ImporterContract, ImporterHistory, SpecialFilesContract, read_all
 from tests.contracts.histories import history as real_history
 from tests.contracts.histories import versions
+from tests.contracts.odd_records import bend_databases, bend_files
+from tests.contracts.written_agents import AGENTS
+from tests.contracts.written_chats import CHATS
+from tests.contracts.written_editors import EDITED
+from tests.contracts.written_exports import EXPORTED
+from tests.contracts.written_homes import WRITTEN as FILES
 from tests.servers.store import temporary_store
-from tests.unit.importers.odd_records import bend_databases, bend_files
-from tests.unit.importers.written_agents import AGENTS
-from tests.unit.importers.written_chats import CHATS
-from tests.unit.importers.written_editors import EDITED
-from tests.unit.importers.written_exports import EXPORTED
-from tests.unit.importers.written_homes import WRITTEN as FILES
 
 WRITTEN = {**FILES, **EXPORTED, **EDITED, **AGENTS, **CHATS}
 

@@ -14,7 +14,7 @@ from sojourn.importers.cursor import CursorImporter
 from sojourn.importers.goose import GooseImporter
 from sojourn.importers.pi import PiImporter
 from sojourn.testing.importer_contract import ImporterHistory
-from tests.unit.importers.written_homes import MOMENT, QUESTION, write_garbage, write_lines
+from tests.contracts.written_homes import MOMENT, QUESTION, write_garbage, write_lines
 
 START = 1772359200.0  # 2026-03-01, 10:00
 

@@ -19,9 +19,9 @@ from sojourn.importers.openclaw import OpenClawImporter
 from sojourn.importers.openhands import OpenHandsImporter
 from sojourn.importers.zed import ZedImporter
 from sojourn.testing.importer_contract import ImporterHistory
-from tests.unit.importers.written_chats import ROLES, write_json
-from tests.unit.importers.written_exports import START
-from tests.unit.importers.written_homes import MOMENT, QUESTION, write_garbage, write_lines
+from tests.contracts.written_chats import ROLES, write_json
+from tests.contracts.written_exports import START
+from tests.contracts.written_homes import MOMENT, QUESTION, write_garbage, write_lines
 
 if sys.version_info >= (3, 14):
     from compression import zstd
