@@ -16,6 +16,7 @@ from sojourn.ports.app import AppContext
 from sojourn.schedules.recurrence import parse_recurrence
 from sojourn.schedules.runner import ScheduleRunner
 from sojourn.schedules.schedule_book import Schedule, ScheduleBook
+from sojourn.schedules.schedule_check import check_schedule
 from sojourn.schedules.schedule_json import run_to_json, schedule_to_json
 
 
@@ -61,6 +62,7 @@ def router(app: AppContext) -> APIRouter:
 
     @api.post("/schedules", status_code=201, summary="Add a schedule")
     async def add(wanted: ScheduleBody) -> dict[str, Any]:
+        check_schedule(app, deliver=wanted.deliver, runtime=wanted.runtime)
         made = Schedule(
             id="",
             name=wanted.name or wanted.text[:60],
@@ -81,6 +83,7 @@ def router(app: AppContext) -> APIRouter:
 
     @api.patch("/schedules/{id}", summary="Change a schedule, pause it, or go on")
     async def change(id: str, wanted: ScheduleChange) -> dict[str, Any]:
+        check_schedule(app, deliver=wanted.deliver or "")
         book = ScheduleBook(app.store)
         return schedule_to_json(await book.change(await book.find(id), lambda one: _apply(one, wanted)))
 

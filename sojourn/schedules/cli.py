@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import click
 
+from sojourn.core.errors import SojournError
 from sojourn.lazy import Lazy
 from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
@@ -19,12 +23,18 @@ from sojourn.text.formatting import format_time, one_line
 if TYPE_CHECKING:
     from sojourn.schedules.recurrence import Recurrence, parse_recurrence  # noqa: F401
     from sojourn.schedules.schedule_book import Schedule, ScheduleBook
+    from sojourn.schedules.schedule_check import check_schedule  # noqa: F401
     from sojourn.schedules.schedule_json import run_to_json, schedule_to_json  # noqa: F401
+    from sojourn.turn_support.handoff_destinations import require_gateway  # noqa: F401
 
 # Lazy: `--help` needs no time zones.
 BOOK: Lazy[type[ScheduleBook]] = Lazy("sojourn.schedules.schedule_book:ScheduleBook")
 SCHEDULE: Lazy[type[Schedule]] = Lazy("sojourn.schedules.schedule_book:Schedule")
 PARSE: Lazy[Callable[..., Recurrence]] = Lazy("sojourn.schedules.recurrence:parse_recurrence")
+CHECK: Lazy[Callable[..., None]] = Lazy("sojourn.schedules.schedule_check:check_schedule")
+REQUIRE_GATEWAY: Lazy[Callable[..., Awaitable[None]]] = Lazy(
+    "sojourn.turn_support.handoff_destinations:require_gateway"
+)
 SCHEDULE_JSON: Lazy[Callable[..., dict[str, Any]]] = Lazy("sojourn.schedules.schedule_json:schedule_to_json")
 RUN_JSON: Lazy[Callable[..., dict[str, Any]]] = Lazy("sojourn.schedules.schedule_json:run_to_json")
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
@@ -82,16 +92,40 @@ def add(
     )
 
     async def work(app: AppContext) -> None:
-        kept = SCHEDULE_JSON.load()(await BOOK.load()(app.store).add(made))
+        CHECK.load()(app, deliver=deliver, runtime=runtime)
+        kept = await BOOK.load()(app.store).add(made)
         if as_json or cli.json:
-            click.echo(json.dumps(kept))
+            click.echo(json.dumps(SCHEDULE_JSON.load()(kept)))
             return
-        click.echo(f"✓ “{kept['name']}” ({kept['id']}) runs next at {kept['next_at']} ({kept['timezone']}).")
-        running = read_server_file(app.settings.home)
-        if running is None or running.until_idle or not is_serving(running):
-            click.echo("! No server stays running now: `sojourn service install` or `sojourn serve` runs it.", err=True)
+        click.echo(f"✓ “{kept.name}” ({kept.id}) runs next on {_next_time(kept)}.")
+        for warning in await _list_warnings(app, deliver):
+            click.echo(f"! {warning}", err=True)
 
     cli.run(work)
+
+
+async def _list_warnings(app: AppContext, deliver: str) -> list[str]:
+    """What keeps a schedule from running, or its answer from arriving, as things are now."""
+    running = read_server_file(app.settings.home)
+    if running is None or running.until_idle or not is_serving(running):
+        return [
+            "Nothing would run it now. `sojourn service install` keeps a server running; `sojourn serve` starts one."
+        ]
+    try:
+        if deliver:
+            await REQUIRE_GATEWAY.load()(app.store, deliver.partition(":")[0])
+    except SojournError as error:
+        return [f"{error} {error.hint}".strip()]
+    return []
+
+
+def _next_time(schedule: Schedule) -> str:
+    """By the clock of the schedule: `Thu 2026-11-19 08:00 (Europe/Berlin)`."""
+    zone = schedule.recurrence.timezone
+    upcoming = schedule.recurrence.next_time(max(schedule.last_at, time.time()))
+    if upcoming is None:
+        return "no day at all"
+    return f"{datetime.fromtimestamp(upcoming, ZoneInfo(zone)):%a %Y-%m-%d %H:%M} ({zone})"
 
 
 @schedule.command("list")
@@ -101,16 +135,17 @@ def list_schedules(cli: CliContext, as_json: bool) -> None:
     """List the schedules, and when each runs next."""
 
     async def work(app: AppContext) -> None:
-        found = [SCHEDULE_JSON.load()(one) for one in await BOOK.load()(app.store).list_schedules()]
+        found = await BOOK.load()(app.store).list_schedules()
         if as_json or cli.json:
-            click.echo(json.dumps(found))
+            click.echo(json.dumps([SCHEDULE_JSON.load()(one) for one in found]))
             return
         if not found:
             click.echo('There are no schedules. `sojourn schedule add "every weekday 8:00" "…"` adds one.')
         for one in found:
-            state = f"paused: {one['paused']}" if one["paused"] else f"next {one['next_at']}"
-            missed = f", {one['missed']} missed" if one["missed"] else ""
-            click.echo(f"{one['id']}  {one['name']}\n          {one['when']} ({one['timezone']}); {state}{missed}")
+            state = f"paused: {one.paused}" if one.paused else f"next on {_next_time(one)}"
+            missed = f", {one.missed} missed" if one.missed else ""
+            delivery = f", to {one.deliver}" if one.deliver else ""
+            click.echo(f"{one.id}  {one.name}\n          {one.when}{delivery}; {state}{missed}")
 
     cli.run(work)
 
@@ -128,6 +163,8 @@ def runs(cli: CliContext, which: str, as_json: bool) -> None:
         if as_json or cli.json:
             click.echo(json.dumps([RUN_JSON.load()(one) for one in found]))
             return
+        if not found:
+            click.echo("It has not run yet.")
         for one in found:
             click.echo(f"{format_time(one.at)}  {one.state:<9}  {one.session or ''}  {one.error}".rstrip())
 
@@ -147,8 +184,8 @@ def _edit(name: str, help: str, paused: str, said: str) -> None:
         cli.run(work)
 
 
-_edit("pause", "Let a schedule rest. WHICH is its id or name.", "you paused it", "rests now")
-_edit("resume", "Let a schedule run again. WHICH is its id or name.", "", "runs again")
+_edit("pause", "Pause a schedule. WHICH is its id or name.", "you paused it", "is paused")
+_edit("resume", "Resume a schedule. WHICH is its id or name.", "", "runs again")
 
 
 @schedule.command("remove")

@@ -99,6 +99,7 @@ def test_the_end_of_the_log_is_shown(sojourn, home):
 def test_what_stays_after_an_uninstall_is_said(sojourn, home):
     assert f"rm -r {home}" in sojourn("uninstall", "--yes").out
     assert sojourn("update", "--json").json["newest"] is None
+    assert "a clone" in sojourn("update").out
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,13 @@ def test_schedules_are_added_listed_paused_and_removed(sojourn, home):
     made = run("add", "every weekday 8:00", "news", "--timezone", "UTC", "--json").json
     assert (made["cron"], made["next_at"].endswith("T08:00:00.000Z")) == ("0 8 * * 1-5", True)
     assert run("add", "sometimes", "news").code == 2
+    assert run("add", "hourly", "news", "--deliver", "nowhere:42").code == 2
+    later = run("add", "0 8 * * *", "in Berlin", "--timezone", "Europe/Berlin")
+    assert " 08:00 (Europe/Berlin)." in later.out  # by its own clock
+    assert "Nothing would run it now." in later.err
+    assert run("remove", "Berlin", "--yes").code == 0
     assert "news" in run("list").out
+    assert run("runs", "news").out == "It has not run yet.\n"
     assert run("pause", "news").code == 0
     assert "paused: you paused it" in run("list").out
     assert run("resume", made["id"]).code == 0
