@@ -9,6 +9,16 @@ from sojourn.cli.command_table import COMMANDS
 from sojourn.cli.context import CommandContext
 from sojourn.cli.options import JsonGroup, NonEmptyFlag, set_flag
 
+_SECTIONS = {
+    "Begin": ("welcome", "chat", "dashboard", "import"),
+    "Your sessions": ("sessions", "ask", "memory", "skills", "templates", "achievements", "usage"),
+    "Elsewhere": ("gateway", "handoff", "schedule", "mcp"),
+    "While it works": ("stop", "approvals"),
+    "The server": ("serve", "server", "service", "token", "browsers"),
+    "This installation": ("config", "doctor", "store", "model", "plugins", "update", "uninstall", "completion"),
+}
+_OTHERS = "Commands of plugins"
+
 
 class RootGroup(JsonGroup):
     """The commands of the table, then those of plugins; each is imported when it is used."""
@@ -26,8 +36,13 @@ class RootGroup(JsonGroup):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = [(name, about) for name, (_, about) in COMMANDS.items()]
         rows += [(name, about) for name, about in _list_plugin_commands(ctx).items() if name not in COMMANDS]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        width = max(len(name) for name, _ in rows)
+        section_of = {name: title for title, names in _SECTIONS.items() for name in names}
+        for title in (*_SECTIONS, _OTHERS):
+            found = [(f"{name:<{width}}", about) for name, about in rows if section_of.get(name, _OTHERS) == title]
+            if found:
+                with formatter.section(title):
+                    formatter.write_dl(found)
 
 
 def _list_plugin_commands(ctx: click.Context) -> dict[str, str]:
@@ -71,6 +86,8 @@ def _set_no_color(ctx: click.Context, param: click.Parameter, value: bool) -> No
 @click.version_option(__version__, prog_name="sojourn", message="%(prog)s %(version)s", help="Print the version.")
 def sojourn() -> None:
     """Sojourn keeps your agent sessions: found, searchable, shared by every surface.
+
+    New here? `sojourn welcome` looks around, `sojourn chat` begins a conversation.
 
     A SESSION is named by its id, the beginning of one, its title, or a part of its title.
     """

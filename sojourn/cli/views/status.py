@@ -51,8 +51,13 @@ _STEPS = (
     ("sojourn sessions show WORDS", "read the one with these words in its title"),
     ("sojourn sessions search WORDS", "find anything that was ever said"),
     ("sojourn import", "bring in the history of other agents"),
-    ("sojourn serve", "the same over HTTP"),
+    ("sojourn dashboard", "all of it in your browser"),
     ("sojourn --help", "everything else"),
+)
+
+_PRIVACY = (
+    "Everything stays on this machine: nothing is sent anywhere unasked. What you say goes to a model only once you"
+    " have connected one."
 )
 
 
@@ -73,6 +78,7 @@ def print_next_steps(screen: Console, new: Sequence[FoundHistory]) -> None:
     for command, about in _STEPS:
         table.add_row(Text(f"  {command}", style="cyan"), Text(about, style="dim"))
     screen.print(table)
+    screen.print(Text(f"\n{_PRIVACY}", style="dim"))
 
 
 _ORIGINS = {"default": "dim", "file": "green", "environment": "yellow", "flag": "cyan"}

@@ -6,6 +6,7 @@ import click
 import pytest
 
 from sojourn import config
+from sojourn.cli.command_table import COMMANDS
 from sojourn.cli.context import CommandContext
 from sojourn.cli.entry import start
 from sojourn.core.errors import BadConfig, SessionBusy
@@ -97,4 +98,10 @@ def test_a_bug_without_a_home_to_write_to_is_still_told(capsys):
 def test_a_lone_sojourn_shows_its_help(sojourn):
     ran = sojourn()
     assert ran.code == 2
-    assert "Commands:" in ran.err
+    assert "New here? `sojourn welcome`" in ran.err
+
+
+def test_each_command_has_its_place_in_the_help(sojourn):
+    told = sojourn("--help").out
+    assert [name for name in COMMANDS if told.count(f"\n  {name} ") != 1] == []
+    assert "write-page" in told.partition("Commands of plugins:")[2]
