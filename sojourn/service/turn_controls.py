@@ -107,10 +107,10 @@ class TurnControls:
         if question.tool not in self._said.allow:
             why = "Nobody can answer here."
         elif question.scope != "sandbox" or question.dangerous:
-            why = "Allowed beforehand is only what stays inside the sandbox."
+            why = f"Allowed beforehand is only what stays inside the sandbox. {question.text}"
         else:
             return Reply(choice="once", why="allowed beforehand")
-        reply = Reply(choice="deny", why=f"{why} {question.text}")
+        reply = Reply(choice="deny", why=why)
         await self._settle(question, reply)
         return reply
 

@@ -63,7 +63,7 @@ class ChatSession:
         self.user_commands = user_commands
         self.service, self.by, self.output, self.cwd = service, by, output, cwd
         self.session: Session | None = None
-        self.renderer = EventRenderer()
+        self.renderer = EventRenderer(by.holder)
         self.runtime = self.model = self.template = ""
         self.permissions: str = "ask"
         self.thinking = "off"
@@ -140,7 +140,8 @@ class ChatSession:
         """Stops following the session; a running turn continues."""
         if self._watching is not None:
             self._watching.cancel()
-        self.session, self._watching, self.renderer, self.is_watching = None, None, EventRenderer(), False
+        self.session, self._watching, self.is_watching = None, None, False
+        self.renderer = EventRenderer(self.by.holder)
         self.permissions = "ask"
 
     def _follow(self, session: Session, *, after: int | None = None) -> None:

@@ -13,6 +13,7 @@ from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.text import Text
 
+from sojourn.core.errors import NotAllowed
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import Message, is_internal, text_of
 from sojourn.core.sessions import Recorded, Session
@@ -21,6 +22,12 @@ from sojourn.text.formatting import format_duration, one_line, pluralize, printa
 
 _PREVIEW_CHARS = 160
 _MAX_TITLES, _TITLE_CHARS = 3, 40  # memories that are named, and of each name
+_ANSWERS = {
+    "once": "allowed once",
+    "session": "allowed until this session ends",
+    "always": "allowed from now on",
+    "deny": "not allowed",
+}
 _FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})")
 
 
@@ -83,9 +90,10 @@ def _find_end(text: str) -> int:
 
 
 class EventRenderer:
-    """Renders events. `typed_here` are messages that the prompt has printed already."""
+    """Renders events. `typed_here` are messages that the prompt has printed already; `own_label` is who sits here."""
 
-    def __init__(self) -> None:
+    def __init__(self, own_label: str = "") -> None:
+        self.own_label = own_label
         self.typed_here: list[str] = []
         self.status: TurnStatus | None = None
         self.question: Mapping[str, Any] | None = None
@@ -194,6 +202,7 @@ class EventRenderer:
             case "queued":
                 self._set_activity(_describe_wait(detail))
             case "running" if detail.get("steer") and detail.get("heard") is False:
+                self.typed_here.append(str(detail["steer"]).strip())  # its message comes next
                 yield _render_note(f"not answered yet, kept for your next message: {detail['steer']}")
             case "running" if detail.get("steer"):
                 yield _render_note(f"added to the running turn: {detail['steer']}")
@@ -245,15 +254,13 @@ class EventRenderer:
         if isinstance(seconds, int | float):
             line.append(f" {format_duration(float(seconds))}", style="dim")
         if failed and isinstance(detail.get("error"), str):
-            line.append(f"  {one_line(str(detail['error']), _PREVIEW_CHARS)}", style="red")
+            line.append(f"  {one_line(_describe_failure(detail), _PREVIEW_CHARS)}", style="red")
         yield line
 
     def _render_approval(self, detail: Mapping[str, Any]) -> Iterator[RenderableType]:
         if detail.get("status") != "asked":
             self.question = None
-            yield _render_note(
-                f"{detail.get('choice')}, said {detail.get('by') or 'nobody'} {detail.get('why') or ''}".rstrip()
-            )
+            yield _render_note(self._describe_answer(detail))
             return
         yield from self._flush()
         self.question = detail
@@ -261,6 +268,13 @@ class EventRenderer:
         yield Text.assemble(sign, (printable(str(detail.get("text", ""))), "bold"))
         if detail.get("detail"):
             yield Padding(Text(reveal(str(detail["detail"])).expandtabs(4)), (0, 0, 0, 2), expand=False)
+
+    def _describe_answer(self, detail: Mapping[str, Any]) -> str:
+        """Whether it was allowed, by whom if it was somebody else, and why if somebody said."""
+        choice = str(detail.get("choice"))
+        by = f" by {detail['by']}" if detail.get("by") and detail["by"] != self.own_label else ""
+        why = f": {detail['why']}" if detail.get("why") else ""
+        return f"{_ANSWERS.get(choice, choice)}{by}{why}"
 
     def _render_tasks(self, detail: Mapping[str, Any]) -> Iterator[RenderableType]:
         tasks = [one for one in detail.get("tasks") or () if isinstance(one, Mapping)]
@@ -282,6 +296,13 @@ def _describe_wait(detail: Mapping[str, Any]) -> str:
     reason = detail.get("reason") or detail.get("because")
     attempt = f", attempt {detail['attempt']}" if detail.get("attempt") else ""
     return f"waiting: {reason or 'another turn runs'}{attempt}"
+
+
+def _describe_failure(detail: Mapping[str, Any]) -> str:
+    """The error of a tool. What follows a refusal is advice for the model."""
+    error, facts = str(detail["error"]), detail.get("facts")
+    is_refused = isinstance(facts, Mapping) and facts.get("error") == NotAllowed.code
+    return error.partition(". ")[0].rstrip(".") + "." if is_refused else error
 
 
 def _describe_template(detail: Mapping[str, Any]) -> str:

@@ -101,6 +101,8 @@ def _handle_tool(item: Progress, outcome: OneShotResult, *, quiet: bool) -> None
     if is_refused and name not in [one["tool"] for one in outcome.refused]:  # by the settings: nobody was asked
         outcome.refused.append({"tool": name, "why": str(detail.get("error") or "")})
     if not quiet:
+        if sys.stdout.isatty() and outcome.text and not outcome.text.endswith("\n"):
+            click.echo()  # a line of its own on the screen that both share
         took = detail.get("duration", detail.get("seconds"))
         seconds = f" {format_duration(float(took))}" if isinstance(took, int | float) else ""
         sign = "✗" if detail["status"] == "failed" else "✓"

@@ -149,7 +149,7 @@ async def _follow(chat: ChatSession, handoff: Handoff) -> None:
                 chat.output.write(Text(f"… {text}"))
     session = await chat.service.get(chat.session.id, principal=chat.by.principal)
     chat.output.write(Text(printable(summary_text(handoff, session))))
-    chat.wants_to_leave = handoff.state == "completed"
+    chat.wants_to_leave = handoff.state == "completed" and handoff.platform != "cli"
 
 
 def _find_file(chat: ChatSession, name: str) -> Path | None:

@@ -7,6 +7,8 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from sojourn.core.sessions import Session
 from sojourn.ports.app import AppContext
 from sojourn.ports.service import Caller, Service, TurnRequest
 from sojourn.ports.store import Listing
+from sojourn.server_file import is_serving, read_server_file
 from sojourn.text.formatting import format_age, one_line
 
 _PICKED_SESSIONS = 15
@@ -96,7 +99,8 @@ async def chat(
         attended=not text,
         allow=allow,
     )
-    service = await app.connect(in_process=in_process, server=server or "")
+    with _show_start(context, is_shown=not (in_process or server)):
+        service = await app.connect(in_process=in_process, server=server or "")
     await require_template(service, request.template)
     by = Caller(surface="cli", holder=f"chat on {platform.node() or 'this machine'} (pid {os.getpid()})")
     try:
@@ -110,6 +114,20 @@ async def chat(
     finally:
         if not in_process:
             await service.close()
+
+
+@contextmanager
+def _show_start(context: CommandContext, *, is_shown: bool) -> Iterator[None]:
+    """A word on a terminal while the server is started, if none runs yet."""
+    running = read_server_file(context.settings.home)
+    if not is_shown or not context.is_interactive or (running is not None and is_serving(running)):
+        yield
+        return
+    click.echo("Starting …", nl=False, err=True)
+    try:
+        yield
+    finally:
+        click.echo("\r          \r", nl=False, err=True)
 
 
 async def _pick_session(service: Service) -> str | None:

@@ -67,8 +67,10 @@ class ModelChoice:
         return urlsplit(self.base_url).hostname in ("127.0.0.1", "localhost", "::1")
 
     def __str__(self) -> str:
-        where = f" on {self.origin}" if self.is_local or self.provider.name == "compatible" else ""
-        return f"{self.name or 'a model'} ({self.provider.label}{where})"
+        name, label = self.name or "a model", self.provider.label
+        if label == urlsplit(self.base_url).hostname:  # a server without a name
+            return f"{name} at {self.origin}"
+        return f"{name} ({label}{f' at {self.origin}' if self.is_local else ''})"
 
 
 def find_saved(settings: Settings, provider: str) -> tuple[Secret, str]:

@@ -78,7 +78,7 @@ async def test_a_local_server_is_found_and_used(ollama: ModelServer):
     runtime = NativeRuntimeAdapter(settings(model__detect=True), Registry().load, usual=((port(ollama), "ollama"),))
     ready = await runtime.ready()
     assert (ready.ok, ready.models) == (True, ("llama3:8b",))
-    assert "llama3:8b (Ollama on" in ready.detail
+    assert "llama3:8b (Ollama at http://127.0.0.1:" in ready.detail
     shown = await run_turn(runtime, make_turn_input("Hello."))
     assert shown.answers == ["Hi."]
     assert ollama.asked[0].body["model"] == "llama3:8b"
@@ -128,7 +128,7 @@ async def test_a_model_that_is_not_there_is_named():
     async with native([Refuse(404, "model 'x' not found")], model__name="x") as (runtime, _):
         shown = await run_turn(runtime, make_turn_input("Hello."))
     assert shown.error is not None
-    assert "x (" in str(shown.error)
+    assert "x at http://127.0.0.1:" in str(shown.error)
 
 
 # windows

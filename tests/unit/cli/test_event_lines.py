@@ -116,6 +116,22 @@ def test_a_question_waits_until_it_is_settled():
     assert show.question is None
 
 
+def test_an_answer_names_somebody_else_but_not_whoever_sits_here():
+    def told(**answer):
+        event = Progress("approval", {"status": "answered", "question": "q1", **answer})
+        return shown(BEGIN, event, show=EventRenderer("chat on laptop"))
+
+    assert told(choice="once", by="chat on laptop") == "◦ allowed once"
+    assert told(choice="deny", by="the dashboard") == "◦ not allowed by the dashboard"
+    assert told(choice="deny", by="", why="Nobody answered.") == "◦ not allowed: Nobody answered."
+
+
+def test_a_refusal_is_told_without_the_advice_for_the_model():
+    refused = {"call_id": "1", "tool": "terminal", "status": "failed", "facts": {"error": "not_allowed"}}
+    told = shown(BEGIN, Progress("tool", refused | {"error": "The person did not allow it. Do not try it again."}))
+    assert told.endswith("The person did not allow it.")
+
+
 def test_an_error_has_its_hint_and_the_turn_its_end():
     show = EventRenderer()
     told = shown(BEGIN, Chunk("Half"), Failed("key_refused", "No key.", "Set one."), Done("failed"), show=show)
@@ -181,6 +197,11 @@ def test_a_model_that_is_asked_again_is_not_called_another_turn():
 def test_words_that_a_turn_did_not_hear_are_said_to_be_kept():
     told = shown(BEGIN, Progress("running", {"steer": "also cats", "heard": False}), Done("cancelled"))
     assert "kept for your next message: also cats" in told
+
+
+def test_words_that_are_said_to_be_kept_are_not_shown_twice():
+    told = shown(BEGIN, Progress("running", {"steer": "also cats", "heard": False}), user("also cats"))
+    assert told.count("also cats") == 1
 
 
 def test_what_is_left_of_the_context_is_known_after_a_turn():
