@@ -33,8 +33,9 @@ async def require_gateway(store: Gateways, platform: str) -> None:
     health = [one.health.get("lines", {}) for one in gateways]
     serving = [lines[platform] for lines in health if lines.get(platform)]
     if not serving:
-        names = ", ".join(sorted({name for lines in health for name in lines})) or "none"
-        raise NotFound(f'No gateway serves "{platform}".', hint=f"Served are: {names}.")
+        names = ", ".join(sorted({name for lines in health for name in lines} | set(LOCAL_SURFACES)))
+        hint = f"It can go to {names} now; `sojourn gateway add` sets up a network."
+        raise NotFound(f'No gateway serves "{platform}".', hint=hint)
     if not any(line["state"] in ("up", "starting") for line in serving):
         why = next((line["problem"] for line in serving if line["problem"]), "its connection is down")
         raise PlatformDown(f"{platform} cannot be reached now: {why}", hint="`sojourn gateway status` shows more.")

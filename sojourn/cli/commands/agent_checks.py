@@ -16,7 +16,7 @@ from sojourn.ports.plugin import parts_by_name
 from sojourn.ports.runtime import RuntimeStatus
 from sojourn.ports.service import Caller
 
-_MODEL_HINT = "`sojourn config set model.base_url …` or a key; docs/how-to/models.md lists the ways."
+_MODEL_HINT = "Ask “how do I use a better model?” in `sojourn chat`, or see Settings → Models in `sojourn dashboard`."
 
 
 def check_agents(context: CommandContext) -> Iterator[DoctorCheck]:

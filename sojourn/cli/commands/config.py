@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
+_RESTART = " The running server takes it over when it is started again: `sojourn server restart`."
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
@@ -37,7 +38,7 @@ class SettingParam(click.ParamType[str]):
         if value not in SETTINGS_BY_NAME or value == "home":
             known = sorted(set(SETTINGS_BY_NAME) - {"home"})
             near = get_close_matches(str(value), known, 3)
-            hint = f"Did you mean {' or '.join(near)}?" if near else f"Settings are: {', '.join(known)}."
+            hint = f"Did you mean {' or '.join(near)}?" if near else "`sojourn config` lists them."
             raise BadInput(f"There is no setting `{value}` in config.toml.", hint=hint)
         return str(value)
 
@@ -114,7 +115,7 @@ def change(context: CommandContext, key: str, value: str | None) -> None:
     now = {"name": key, "value": to_plain_value(settings[key]), "origin": settings.origins[key]}
     note = "" if now["origin"] == "file" else f" The {now['origin']} overrides it for now."
     if key in NEED_RESTART and read_server_file(settings.home):
-        note += " The running server takes it over when it is started again: `sojourn stop`, then `sojourn serve`."
+        note += _RESTART
     context.say(f"{key} is {now['value']} in {file}.{note}", now)
     if key == "model.provider" or (key == "telemetry.endpoint" and now["value"]):
         _offer_packages(context, str(now["value"]) if key == "model.provider" else "telemetry")
@@ -142,7 +143,7 @@ def unset(context: CommandContext, key: str) -> None:
     change_file(file.parent, lambda document: remove_value(document, key), lambda: context.read_settings(context.flags))
     settings = context.read_settings(context.flags)
     now = {"name": key, "value": to_plain_value(settings[key]), "origin": settings.origins[key]}
-    note = " The running server takes it over when it is started again." if key in NEED_RESTART else ""
+    note = _RESTART if key in NEED_RESTART and read_server_file(settings.home) else ""
     context.say(f"{key} is {now['value'] or 'empty'} ({now['origin']}).{note}", now)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+import sojourn
 from sojourn import __version__
 from sojourn.cli.commands.os_service import make_plan, remove_service
 from sojourn.cli.context import CommandContext, with_context
@@ -18,6 +19,7 @@ from sojourn.cli.options import JsonCommand, yes_option
 from sojourn.server_file import is_serving, read_server_file
 
 _GIT_SECONDS = 30.0
+_KINDS = {"clone": "a clone", "pipx": "installed by pipx", "uv": "installed by uv", "pip": "installed by pip"}
 _TAG = re.compile(r"refs/tags/v(\d+(?:\.\d+)*)$", re.MULTILINE)
 
 
@@ -43,9 +45,11 @@ def find_installation(package: Path, executable: Path) -> Installation:
             )
     parts = executable.parts
     if "pipx" in parts:
-        return Installation(kind="pipx", place=package, upgrade="pipx upgrade sojourn", remove="pipx uninstall sojourn")
+        return Installation(
+            kind="pipx", place=package, upgrade="pipx install --force WHEEL", remove="pipx uninstall sojourn"
+        )
     if "uv" in parts and "tools" in parts:
-        upgrade, remove = "uv tool upgrade sojourn", "uv tool uninstall sojourn"
+        upgrade, remove = "uv tool install --force WHEEL", "uv tool uninstall sojourn"
         return Installation(kind="uv", place=package, upgrade=upgrade, remove=remove)
     pip = f"{executable} -m pip"
     return Installation(
@@ -54,7 +58,7 @@ def find_installation(package: Path, executable: Path) -> Installation:
 
 
 def _find_own() -> Installation:
-    return find_installation(Path(__file__).resolve(), Path(sys.executable))
+    return find_installation(Path(sojourn.__file__).resolve().parent, Path(sys.executable))
 
 
 @click.command(cls=JsonCommand)
@@ -69,14 +73,21 @@ def update(context: CommandContext, check: bool) -> None:
     own = _find_own()
     newest = _ask_newest(own) if check else None
     value = {"version": __version__, "kind": own.kind, "newest": newest, "upgrade": own.upgrade}
-    words = [f"Sojourn {__version__}, installed as {own.kind} in {own.place}."]
-    if check and newest is None:
-        words.append("Newer versions can be looked for only where a clone came from, and that gave no answer.")
-    elif newest is not None:
-        is_newer = _to_numbers(newest) > _to_numbers(__version__)
-        words.append(f"There is a newer one: {newest}." if is_newer else "There is no newer one.")
-    words.append(f"To upgrade: {own.upgrade}, then `sojourn server restart`.")
-    context.say(" ".join(words), value)
+    context.say(f"Sojourn {__version__}, {_KINDS[own.kind]} ({own.place}).", value)
+    if context.json:
+        return
+    if check:
+        click.echo(f"  {_describe_newest(own, newest)}")
+    click.echo(f"  To upgrade: {own.upgrade}\n  Then:       sojourn server restart")
+
+
+def _describe_newest(own: Installation, newest: str | None) -> str:
+    if own.kind != "clone":
+        return "Whether there is a newer one is known only in a clone; this was installed from a file."
+    if newest is None:
+        return "The place that the clone came from has no versions, or gave no answer."
+    is_newer = _to_numbers(newest) > _to_numbers(__version__)
+    return f"There is a newer one: {newest}." if is_newer else "There is no newer one."
 
 
 def _ask_newest(own: Installation) -> str | None:

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Iterable, Iterator
 
 import click
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -27,7 +28,23 @@ def make_console(*, no_color: bool, err: bool = False) -> Console:
 
 def make_table(*columns: Column | str, header: bool = True) -> Table:
     """A table without lines; its columns are named in `columns` unless `header` is off."""
-    return Table(*columns, box=None, padding=(0, 2, 0, 0), show_header=header, header_style="dim", show_edge=False)
+    return _TrimmedTable(
+        *columns, box=None, padding=(0, 2, 0, 0), show_header=header, header_style="dim", show_edge=False
+    )
+
+
+class _TrimmedTable(Table):
+    """A table whose lines end where their text does."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in Segment.split_lines(super().__rich_console__(console, options)):  # type: ignore[arg-type]
+            while line and not line[-1].text.strip(" "):
+                line.pop()
+            if line:
+                text, style, control = line[-1]
+                line[-1] = Segment(text.rstrip(" "), style, control)
+            yield from line
+            yield Segment.line()
 
 
 def print_paged(screen: Console, pieces: Iterable[RenderableType]) -> None:

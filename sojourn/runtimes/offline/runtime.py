@@ -50,7 +50,7 @@ class OfflineRuntime:
 
     async def ready(self) -> RuntimeStatus:
         choice = await find_local_model(self._settings, self._usual)
-        hint = "" if self._file else "For free text: `sojourn model fetch`, or start Ollama (docs/how-to/models.md)."
+        hint = "" if self._file else "Ask “how do I use a better model?” to connect one."
         if choice is not None:
             hint = f"{choice.provider.label} is running here with {choice.name}: use the runtime `native` for it."
         if self._file is None:

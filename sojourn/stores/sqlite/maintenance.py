@@ -144,7 +144,8 @@ def _check_unused(path: Path) -> None:
     except sqlite3.OperationalError as error:
         if "lock" in str(error):
             raise StoreLocked(
-                f"{path} is in use by another process.", hint="Stop it first (`sojourn serve`, chats)."
+                f"{path} is in use by another process.",
+                hint="`sojourn server stop` ends the server, once its turns are over.",
             ) from error
     except sqlite3.DatabaseError:
         pass  # damaged, so no process can use it; it is kept beside the restored one

@@ -22,12 +22,17 @@ if TYPE_CHECKING:  # loads the MCP client
 
 LIST: Lazy[Callable[[PluginContext], list[ServerInfo]]] = Lazy("sojourn.tools.mcp.server_setup:list_servers")
 
+_HOW_TO = (
+    "Add one in the dashboard under Settings → Tools & agents, or as [plugins.mcp.servers.NAME] with `command` or"
+    " `url` in config.toml."
+)
+
 
 async def run_mcp(app: PluginContext, session: SessionId | None, arguments: str, by: Caller) -> CommandOutput:
     """Starts no server."""
     require_owner(by)
     if not app.configured("mcp").servers:
-        return CommandOutput(lines=("No MCP server is set up. docs/how-to/mcp.md says how to add one.",))
+        return CommandOutput(lines=("No MCP server is set up.", _HOW_TO))
     found = await asyncio.to_thread(lambda: app.load(LIST)(app))
     return CommandOutput(rows=tuple(map(_to_row, found)))
 

@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 
+from sojourn.server_file import Server, write_server_file
 from sojourn.settings.config_file import change_file, set_value
 
 
@@ -22,6 +23,10 @@ def test_every_value_and_its_origin(sojourn, home, monkeypatch):
     assert found["home"]["value"] == str(home)
     assert found["redact"]["origin"] == "default"
     assert "environment SOJOURN_HOST" in sojourn("config").out
+
+
+def test_no_line_ends_in_blanks(sojourn):
+    assert [line for line in sojourn("config").out.splitlines() if line.endswith(" ")] == []
 
 
 def test_a_flag_wins(sojourn, tmp_path):
@@ -76,7 +81,13 @@ def test_set_knows_its_keys(key, sojourn):
 
 def test_a_typing_mistake_says_what_was_meant(sojourn):
     assert "Did you mean model.name" in sojourn("config", "set", "model.nmae", "x").err
-    assert "Settings are" in sojourn("config", "set", "zzzz", "x").err
+    assert "`sojourn config` lists them." in sojourn("config", "set", "zzzz", "x").err
+
+
+def test_what_a_running_server_takes_over_later_is_said_with_the_command(sojourn, home):
+    write_server_file(home, Server(address="http://127.0.0.1:1", token="t" * 40))
+    assert "`sojourn server restart`" in sojourn("config", "set", "server.port", "9000").out
+    assert "server restart" not in sojourn("config", "set", "model.name", "x").out
 
 
 def test_one_value_is_read_and_taken_back(sojourn, home):

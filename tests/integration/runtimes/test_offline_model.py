@@ -91,5 +91,5 @@ async def test_without_the_file_it_works_by_rules_and_says_how_to_get_more(tmp_p
         config.load({"model.detect": False, "model.local_file": str(tmp_path / "none")}), Registry().load
     )
     ready = await offline.ready()
-    assert (ready.ok, "rules only" in ready.detail, "models.md" in ready.hint) == (True, True, True)
+    assert (ready.ok, "rules only" in ready.detail, "how do I use a better model?" in ready.hint) == (True, True, True)
     shutil.rmtree(tmp_path)
