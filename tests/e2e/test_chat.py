@@ -93,6 +93,13 @@ def test_the_first_question_of_an_empty_store_does_not_find_itself():
     assert (told.returncode, "past sessions mention" in told.stdout) == (0, False)
 
 
+def test_an_answer_of_the_helper_is_not_taken_for_one_of_the_model_that_is_set_up():
+    assert sojourn("config", "set", "model.base_url", "http://127.0.0.1:9/v1").returncode == 0
+    told = sojourn("chat", "-q", "hello")
+    assert told.returncode == 0
+    assert "The model that is set up did not answer" in told.stderr
+
+
 def test_nothing_to_answer_and_nobody_to_ask_is_said():
     done = sojourn("chat", say="")
     assert done.returncode == 2
@@ -200,6 +207,7 @@ def test_esc_stops_the_turn_and_gives_the_words_back(model):
     person.sees("Ctrl-C stops", 60)
     person.types("\x1b")
     person.sees("cancelled", 60)
+    person.sees(" talk for long · ", 60)  # the title, not the id
     person.says("er still")
     person.sees("The second answer.", 60)
     assert person.quits() == 0

@@ -113,6 +113,12 @@ class ChatSession:
             found = await run_plugin_command(self.service, "permissions", "", session.id, self.by)
             self.permissions = found.choices["permissions"]
 
+    async def _read_title(self, session: Session) -> None:
+        """The first request gives a session its title, and a model may find a better one."""
+        found = await self.service.get(session.id, principal=self.by.principal)
+        if self.session is not None and self.session.id == found.id:
+            self.session = found
+
     async def _find_turn_start(self, session: Session) -> int:
         """The number before the running turn: before its metadata, which its request follows."""
         asked = [one for one in await self.service.messages(session.id) if _is_request(one)]
@@ -155,6 +161,8 @@ class ChatSession:
                     recorded = await self._with_exact_text(recorded)
                     if isinstance(recorded.item, Metadata):
                         await self._read_permissions(session)
+                    if isinstance(recorded.item, Metadata | Done):
+                        await self._read_title(session)
                     self._notify(recorded)
                     self.renderer.shows_thinking = self.thinking == "on"
                     for line in self.renderer.render(recorded):

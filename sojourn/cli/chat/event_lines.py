@@ -100,6 +100,7 @@ class EventRenderer:
         self.usage: dict[str, float] = {}
         self.context_left: float | None = None  # the share of the model's window, after the last turn
         self.shows_thinking = False
+        self._runtime = ""  # of the turn before
         self._memories: list[str] = []  # titles of what the turn was given, until all of it is known
         self._named_memories: list[str] = []  # those of the turn before
         self._thought = ""  # the line of thinking that is not complete yet
@@ -126,6 +127,9 @@ class EventRenderer:
             yield from self._render_memories(recorded.session)
         match item:
             case Metadata():
+                if self._runtime not in ("", item.runtime):
+                    yield _render_note(f"{item.runtime} answers now, no longer {self._runtime}")
+                self._runtime = item.runtime
                 self.status = TurnStatus(recorded.turn or "", item.runtime, item.model, time.monotonic())
                 self._chunked = False
             case Chunk():

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from sojourn.core.errors import Interrupted, NotAllowed
-from sojourn.core.events import Chunk, Done, Failed, Progress
+from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.service import Caller, Service, TurnRequest
@@ -27,6 +27,7 @@ class OneShotResult:
 
     session: Session
     turn: str
+    runtime: str = ""
     text: str = ""
     done: Done | None = None
     failed: Failed | None = None
@@ -38,6 +39,7 @@ class OneShotResult:
         return {
             "session_id": self.session.id,
             "turn_id": self.turn,
+            "runtime": self.runtime,
             "status": self.done.status if self.done else None,
             "text": self.text,
             "usage": dict(self.done.usage) if self.done else {},
@@ -65,6 +67,8 @@ def _handle_event(recorded: Recorded, outcome: OneShotResult, *, quiet: bool) ->
     """Adds an event to the outcome and prints it; True if it ends the turn."""
     item = recorded.item
     match item:
+        case Metadata():
+            outcome.runtime = item.runtime
         case Chunk():
             outcome.text += item.text
             if not quiet:

@@ -101,6 +101,7 @@ class ChatPrompt:
             prompt_continuation="  ",
             erase_when_done=True,
             reserve_space_for_menu=4,
+            enable_suspend=True,  # Ctrl-Z, where the system knows it
             tempfile_suffix=".md",
         )
 
@@ -335,12 +336,14 @@ async def _greet(chat: ChatSession, reference: str | None, *, latest: bool) -> N
     elif latest:
         await chat.resume_latest()
     else:
-        wanted = chat.runtime
-        ready = [one for one in await chat.service.runtimes() if (one.name == wanted if wanted else one.default)]
+        wanted, known = chat.runtime, await chat.service.runtimes()
+        ready = [one for one in known if (one.name == wanted if wanted else one.default)]
         runtime = f"{ready[0].label}: {ready[0].detail}" if ready else "no runtime is ready yet"
         chat.print_note(f"{runtime}. /help lists the commands.")
-        if ready and ready[0].hint:
-            chat.print_note(ready[0].hint)
+        waits = [one for one in known if one.name == "native" and not (one.ok or wanted)]
+        for one in waits[:1] or ready[:1]:  # why no model answers
+            if words := " ".join(filter(None, (one.detail if one in waits else "", one.hint))):
+                chat.print_note(words)
 
 
 def _print_farewell(chat: ChatSession) -> None:

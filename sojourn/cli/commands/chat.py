@@ -159,6 +159,12 @@ async def _choose_session(service: Service, by: Caller, goes_on: bool, words: st
     return await service.take_over(found.id, by) if found.driver not in (None, by.surface) else found
 
 
+def _has_model(context: CommandContext) -> bool:
+    """Whether the person has named a model; one that is found on this machine may come and go."""
+    settings = context.settings
+    return bool(settings["model.provider"] or settings["model.base_url"])
+
+
 async def _answer_once(
     context: CommandContext,
     service: Service,
@@ -169,11 +175,16 @@ async def _answer_once(
 ) -> None:
     for notice in () if context.json else await service.take_notices(by):
         click.echo(f"! {notice}", err=True)
+    is_chosen = bool(session or request.runtime or context.settings["agent.runtime"])
     session = session or await service.open(by, model=request.model or None, runtime=request.runtime, cwd=request.cwd)
     attachments = tuple([await attach_file(service, session, file) for file in files])
     outcome = await ask(service, session, replace(request, attachments=attachments), by, quiet=context.json)
     if context.json:
         emit(outcome.to_json())
+    elif outcome.runtime == "offline" and not is_chosen and _has_model(context):
+        click.echo(
+            "! The model that is set up did not answer; the built-in helper did. See `sojourn doctor`.", err=True
+        )
     try:
         raise_for_outcome(outcome)
     except SojournError as error:

@@ -39,7 +39,7 @@ async def list_chat_models(client: httpx2.AsyncClient, choice: ModelChoice) -> t
             status, body = await _fetch(client, "GET", url, headers=headers, timeout=_LIST_TIMEOUT)
     except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError) as error:
         raise RuntimeUnreachable(
-            f"Nothing answers at {choice.origin} ({choice.provider.label}).",
+            f"Nothing answers at {choice.server}.",
             hint="Start it, or check model.base_url." if choice.is_local else "Check the network and model.base_url.",
         ) from error
     if status in (401, 403):

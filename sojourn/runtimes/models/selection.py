@@ -66,9 +66,19 @@ class ModelChoice:
     def is_local(self) -> bool:
         return urlsplit(self.base_url).hostname in ("127.0.0.1", "localhost", "::1")
 
+    @property
+    def server(self) -> str:
+        """The address, with the name of the provider if it has one."""
+        return f"{self.origin} ({self.provider.label})" if self._has_label else self.origin
+
+    @property
+    def _has_label(self) -> bool:
+        """Whether the provider is known by more than its address."""
+        return self.provider.label != urlsplit(self.base_url).hostname
+
     def __str__(self) -> str:
         name, label = self.name or "a model", self.provider.label
-        if label == urlsplit(self.base_url).hostname:  # a server without a name
+        if not self._has_label:
             return f"{name} at {self.origin}"
         return f"{name} ({label}{f' at {self.origin}' if self.is_local else ''})"
 

@@ -92,6 +92,22 @@ def test_the_greeting_is_of_the_runtime_that_was_asked_for():
         assert lines.pop().startswith(start)
 
 
+def test_the_greeting_says_why_no_model_answers():
+    lines = []
+
+    class Down(Service):
+        async def runtimes(self):
+            return [
+                RuntimeInfo(name="native", label="Own", ok=False, detail="Nothing answers there.", hint="Start it."),
+                RuntimeInfo(name="offline", label="Helper", ok=True, detail="rules", hint="Ask.", default=True),
+            ]
+
+    talk = ChatSession(Down(deaf=False), Caller(surface="cli"), Paper())
+    talk.output.write = lambda line: lines.append(str(line))
+    asyncio.run(_greet(talk, None, latest=False))
+    assert lines == ["◦ Helper: rules. /help lists the commands.", "◦ Nothing answers there. Start it."]
+
+
 def test_what_a_session_has_used_is_shown_when_it_is_resumed():
     renderer = EventRenderer()
     renderer.start_from(Session(id=new_session_id(), input_tokens=1000, output_tokens=20, estimated_cost_usd=0.5))

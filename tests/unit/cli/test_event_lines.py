@@ -126,6 +126,11 @@ def test_an_answer_names_somebody_else_but_not_whoever_sits_here():
     assert told(choice="deny", by="", why="Nobody answered.") == "◦ not allowed: Nobody answered."
 
 
+def test_another_runtime_than_before_is_said():
+    told = shown(BEGIN, Done(), BEGIN, Done(), Metadata("s", "t_2", "offline"), Done())
+    assert told == "◦ offline answers now, no longer echo"
+
+
 def test_a_refusal_is_told_without_the_advice_for_the_model():
     refused = {"call_id": "1", "tool": "terminal", "status": "failed", "facts": {"error": "not_allowed"}}
     told = shown(BEGIN, Progress("tool", refused | {"error": "The person did not allow it. Do not try it again."}))
