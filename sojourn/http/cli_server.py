@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from datetime import datetime
 from http.client import HTTPException
 from typing import Any
 
@@ -14,6 +15,7 @@ from sojourn.core.errors import Conflict, ServerUnreachable
 from sojourn.core.settings import Settings
 from sojourn.ports.cli import CliContext
 from sojourn.server_file import STOP_SECONDS, Server, ask_to_stop, is_serving, read_server_file, request_json
+from sojourn.text.formatting import format_time, pluralize
 
 _STATUS_SECONDS, _POLL_SECONDS = 5.0, 0.2
 _START_SECONDS = 60.0  # until a server that starts again answers
@@ -108,7 +110,9 @@ def _ask_status(server: Server) -> dict[str, Any]:
 
 def _describe(status: dict[str, Any], port: int) -> list[str]:
     lines = [f"A server runs at {status['address']} (pid {status['pid']}, version {status['version']})."]
-    lines.append(f"Started {status['started_at']}; {status['turns']} turns run in it.")
+    started, turns = datetime.fromisoformat(str(status["started_at"])), int(status["turns"])
+    running = f"{pluralize(turns, 'turn')} {'runs' if turns == 1 else 'run'}" if turns else "no turn runs"
+    lines.append(f"Started {format_time(started.timestamp())}; {running} in it.")
     if status["until_idle"]:
         lines.append("`sojourn chat` started it; it stops when nobody needs it. `sojourn serve` takes its place.")
     if port and not str(status["address"]).endswith(f":{port}"):

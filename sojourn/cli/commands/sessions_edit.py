@@ -144,8 +144,11 @@ async def _describe(store: SessionStore, sessions: Sequence[Session]) -> str:
     return "\n".join(lines)
 
 
+_COUNTED = {"sessions": "session", "messages": "message", "blobs": "attached file"}  # what people know; JSON has all
+
+
 def _format_counts(removed: Removed) -> str:
-    parts = [pluralize(number, table.removesuffix("s"), table) for table, number in removed.rows.items() if number]
+    parts = [pluralize(removed.rows[table], noun) for table, noun in _COUNTED.items() if removed.rows.get(table)]
     return ", ".join(parts) or "nothing"
 
 

@@ -262,7 +262,7 @@ class TestRemoving:
         ran = sojourn("sessions", "delete", "Bike", typed="y\n")
         assert ran.code == 0
         assert '"Bike" deleted' in ran.out
-        assert "2 messages" in ran.out.split("deleted")[1]
+        assert ran.out.split("deleted")[1].strip() == ": 1 session, 2 messages."
         assert len(sojourn("sessions", "list", "--json").json) == 1
 
     def test_scripts_say_yes(self, sojourn):
