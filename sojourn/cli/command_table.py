@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sojourn.cli.chat.prompt import run_chat as run_chat
     from sojourn.cli.commands.approvals import approvals
     from sojourn.cli.commands.chat import chat
-    from sojourn.cli.commands.completion import complete_sessions, complete_sources, completion
+    from sojourn.cli.commands.completion import complete_runtimes, complete_sessions, complete_sources, completion
     from sojourn.cli.commands.config import config
     from sojourn.cli.commands.doctor import doctor
     from sojourn.cli.commands.imports import imports
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     Complete = Callable[[CommandContext, str], list[CompletionItem]]
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
     RunChat = Callable[..., Coroutine[Any, Any, None]]
-    _COMPLETE: tuple[Complete, ...] = (complete_sessions, complete_sources)
+    _COMPLETE: tuple[Complete, ...] = (complete_runtimes, complete_sessions, complete_sources)
     _run: Run = asyncio_run
     _run_chat: RunChat = run_chat
     _make_console: MakeConsole = make_console
@@ -141,6 +141,7 @@ SESSIONS_COMMANDS: dict[str, LazyCommand] = {
 
 # Parts that only some runs of a command need.
 ASYNCIO_RUN: Lazy[Run] = Lazy("asyncio:run")  # as large as click
+COMPLETE_RUNTIMES: Lazy[Complete] = Lazy("sojourn.cli.commands.completion:complete_runtimes")
 COMPLETE_SESSIONS: Lazy[Complete] = Lazy("sojourn.cli.commands.completion:complete_sessions")
 COMPLETE_SOURCES: Lazy[Complete] = Lazy("sojourn.cli.commands.completion:complete_sources")
 RUN_CHAT: Lazy[RunChat] = Lazy("sojourn.cli.chat.prompt:run_chat")  # prompt_toolkit

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sojourn.cli.command_table import COMPLETE_SESSIONS, COMPLETE_SOURCES
+from sojourn.cli.command_table import COMPLETE_RUNTIMES, COMPLETE_SESSIONS, COMPLETE_SOURCES
 from sojourn.cli.context import CommandContext
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ class CompletedParam(click.ParamType[str]):
 
 
 SESSION = CompletedParam("session", COMPLETE_SESSIONS)  # an id, the beginning of one, or a title
+RUNTIME = CompletedParam("runtime", COMPLETE_RUNTIMES)  # a name that some plugin offers
 SOURCE = CompletedParam("source", COMPLETE_SOURCES)  # the name of a program, or a path
 
 

@@ -19,7 +19,7 @@ from sojourn.cli.chat.file_upload import attach_file
 from sojourn.cli.chat.oneshot import ask, raise_for_outcome
 from sojourn.cli.command_table import RUN_CHAT
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.options import SESSION, JsonCommand
+from sojourn.cli.options import RUNTIME, SESSION, JsonCommand
 from sojourn.core.errors import BadInput, SojournError
 from sojourn.core.sessions import Session
 from sojourn.ports.app import AppContext
@@ -37,7 +37,7 @@ _PICKED_SESSIONS = 15
 @click.option("-c", "--continue", "goes_on", is_flag=True, help="Go on with the newest session.")
 @click.option("--session", type=SESSION, help="Go on with this session.")
 @click.option("--resume", "picks", is_flag=True, help="Choose one of the newest sessions to go on with.")
-@click.option("--runtime", metavar="NAME", help="What thinks: native, offline, hermes, acp …")
+@click.option("--runtime", type=RUNTIME, metavar="NAME", help="What thinks: native, offline, hermes, acp …")
 @click.option("--model", metavar="NAME", help="Which model.")
 @click.option("--template", metavar="NAME", help="Begin with this template; none for none.")
 @click.option(

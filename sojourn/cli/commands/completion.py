@@ -1,4 +1,4 @@
-"""`sojourn completion`: the script for a shell; and the completion of sessions and import sources."""
+"""`sojourn completion`: the script for a shell; and the completion of sessions, runtimes and import sources."""
 
 from __future__ import annotations
 
@@ -73,6 +73,10 @@ def _match_ids(found: list[Session], incomplete: str) -> list[CompletionItem]:
         for one in found
         if one.id.startswith(incomplete)
     ]
+
+
+def complete_runtimes(context: CommandContext, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in context.app.runtime_names() if name.startswith(incomplete)]
 
 
 def complete_sources(context: CommandContext, incomplete: str) -> list[CompletionItem]:

@@ -8,10 +8,12 @@ from click.shell_completion import ShellComplete
 
 from sojourn import config
 from sojourn.app import App
+from sojourn.built_in_plugins import BUILT_INS
 from sojourn.cli.command_table import COMMANDS
 from sojourn.cli.context import CommandContext
 from sojourn.cli.main import sojourn as root
 from sojourn.cli.options import JsonGroup
+from sojourn.plugins import Registry
 from tests.integration.cli.conftest import fill, registry
 from tests.integration.cli.test_sessions import BIKE, GARDEN
 
@@ -65,6 +67,15 @@ def test_a_shell_completes_commands_sessions_sources_and_settings(home):
     assert completed("sessions", "show", "bike") == ["Bike", "bike-1"]
     assert completed("sessions", "show", "Gard") == ["Garden"]
     assert completed("import", "di") == ["diary"]
+
+
+def test_a_shell_completes_runtimes():
+    offers = Registry(BUILT_INS, list)
+    given = CommandContext(
+        build=lambda flags: App(config.load(flags), offers), read_settings=config.load, plugins=offers
+    )
+    found = ShellComplete(root, {"obj": given}, "sojourn", "").get_completions(["chat", "--runtime"], "ec")
+    assert [item.value for item in found] == ["echo"]
     assert completed("config", "set", "server.po") == ["server.port"]
 
 
