@@ -46,7 +46,7 @@ def test_a_schedule_is_added_changed_paused_and_removed(offline_site, find_viola
 def test_a_skill_is_added_tested_changed_and_removed(offline_site):
     page = offline_site.open("/memory")
     page.get_by_text("Add a skill").click()
-    page.get_by_label("Name: small letters").fill("release-notes")
+    page.get_by_label("Name: small letters, digits and -").fill("release-notes")
     page.get_by_label("What it is for").fill("Write release notes from commits")
     page.get_by_label("How it is done").fill("List the commits first.")
     page.get_by_role("button", name="Save").click()
