@@ -1,5 +1,7 @@
 """PlatformContract on Slack: the real library against a server that speaks its Web API and Socket Mode."""
 
+import asyncio
+
 import pytest
 
 from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SendRefused, ThreadsUnsupported
@@ -106,6 +108,24 @@ async def test_a_lost_file_is_said(harness, app):
         heard = await ear.hear()
     assert (heard.files, heard.text.splitlines()[0]) == ((), "watch")
     assert "[film.mp4 could not be downloaded: " in heard.text
+
+
+async def test_a_file_that_lies_elsewhere_is_not_fetched_and_never_with_our_token(harness, app):
+    """Anybody who may share a remote file chooses its address."""
+    asked = list[bytes]()
+
+    async def record(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(record, "127.0.0.1", 0) as elsewhere, hearing(harness, app) as ear:
+        address = f"http://127.0.0.1:{elsewhere.sockets[0].getsockname()[1]}/a.png"
+        file = {"id": "F1", "name": "a.png", "mimetype": "image/png", "mode": "external", "is_external": True}
+        await harness.server.say(DM, None, ANN, "look", subtype="file_share", files=[file | {"url_private": address}])
+        heard = await ear.hear()
+    assert asked == []
+    assert "[a.png could not be downloaded: The file is not on a server of Slack.]" in heard.text
 
 
 async def test_markup_arrives_as_slack_writes_it_and_links_are_not_unfolded(harness, app):

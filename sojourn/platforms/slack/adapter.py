@@ -16,7 +16,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from sojourn.core.errors import PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore, ReceivedCursor
-from sojourn.platforms.downloads import attach_files
+from sojourn.platforms.downloads import VendorDownloads, attach_files
 from sojourn.platforms.emoji_names import emoji_name
 from sojourn.platforms.markdown import escape_html
 from sojourn.platforms.refusals import check_length, refusals_as_outage
@@ -43,6 +43,13 @@ class Slack:
         self._team, self._bot_user = self._settings.team, ""
         self._open_lock = asyncio.Lock()
         self._session: aiohttp.ClientSession | None = None
+        self._downloads = VendorDownloads(
+            "Slack",
+            messages.FILE_HOSTS,
+            origin=self._settings.base_url,
+            authorization=f"Bearer {self._settings.token.reveal()}",
+            authorized_hosts=messages.TOKEN_HOSTS,
+        )
         self._web: AsyncWebClient | None = None
         self._cursors = CursorStore(app.store, NAME, self.account)
         self._cursor: ReceivedCursor | None = None
@@ -104,10 +111,9 @@ class Slack:
     async def _to_inbound(self, event: Mapping[str, Any]) -> Inbound | None:
         if not messages.is_person_message(event, self._bot_user):
             return None
-        assert self._session is not None
-        session, token, files = self._session, self._settings.token.reveal(), event.get("files") or ()
+        files = event.get("files") or ()
         inbound, names = messages.to_inbound(event, self._team, self._bot_user), [str(one.get("name")) for one in files]
-        return await attach_files(inbound, (messages.fetch_file(session, token, one) for one in files), names)
+        return await attach_files(inbound, (messages.fetch_file(self._downloads, one) for one in files), names)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         """Ignores `reply_to`: a reply would start a thread, which is another place."""
@@ -177,6 +183,7 @@ class Slack:
 
     async def close(self) -> None:
         session, self._session, self._web = self._session, None, None
+        await self._downloads.close()
         if session is not None:
             await session.close()
 

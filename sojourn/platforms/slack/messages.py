@@ -13,11 +13,14 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
+from sojourn.platforms.downloads import VendorDownloads
 from sojourn.platforms.markdown import STAR_STYLE, escape_html, render, split_fences
 from sojourn.platforms.slack import NAME
 from sojourn.ports.platform import Button, File, Inbound
 from sojourn.text.html_entities import unescape_html
 
+FILE_HOSTS = ("slack.com", "slack-gov.com", "slack-files.com")
+TOKEN_HOSTS = ("files.slack.com", "files.slack-gov.com")  # those of them that the token is sent to
 _PERSON_SUBTYPES = {None, "file_share", "thread_broadcast", "me_message"}  # other subtypes are system messages
 _MAX_SECTION_CHARS = 3000  # of one block
 _REFERENCE = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")  # <@U1>, <#C1|garden>, <!here>, <https://…|label>
@@ -113,17 +116,15 @@ def build_blocks(text: str, buttons: Sequence[Button], *, plain: bool) -> list[d
 _MAX_POLLS, _POLL_SECONDS = 10, 0.5  # for the message that Slack creates
 
 
-async def fetch_file(session: aiohttp.ClientSession, token: str, file: Mapping[str, Any]) -> File:
-    """Downloads a file. SendRefused."""
+async def fetch_file(downloads: VendorDownloads, file: Mapping[str, Any]) -> File:
+    """Downloads a file. One that lies elsewhere is not fetched: whoever shares it names its address. SendRefused."""
     address = file.get("url_private_download") or file.get("url_private")
     if not address:
         raise SendRefused("Slack gives no download address for it.", kind="not_found")
-    async with session.get(str(address), headers={"Authorization": f"Bearer {token}"}) as response:
-        if response.status != 200 or response.content_type == "text/html" != file.get("mimetype"):
-            # Slack answers with a login page.
-            raise SendRefused("The app needs the scope files:read.", kind="forbidden")
-        kind = str(file.get("mimetype") or response.content_type)
-        return File(name=str(file.get("name") or "file"), media_type=kind, data=await response.read())
+    data, served_type = await downloads.fetch_bytes(str(address))
+    if served_type == "text/html" != file.get("mimetype"):  # a login page
+        raise SendRefused("The app needs the scope files:read.", kind="forbidden")
+    return File(name=str(file.get("name") or "file"), media_type=str(file.get("mimetype") or served_type), data=data)
 
 
 async def upload_file(
