@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from sojourn.asyncio_tasks import cancel_tasks
 from sojourn.chat_commands import parse_command
-from sojourn.core.errors import Conflict, LeaseLost, NotFound, SojournError, StoreUnavailable
+from sojourn.core.errors import BadInput, Conflict, LeaseLost, NotFound, SojournError, StoreUnavailable
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.dispatch import ActiveConversation, MessageDispatcher
@@ -41,9 +41,14 @@ class InboxWorker(RowWorker):
         self._max_tasks = int(context.settings["gateway.at_once"])
 
     async def receive(self, connection: PlatformConnection, inbound: Inbound) -> None:
-        """Stores a message; the adapter may acknowledge it when this returns."""
-        key = self._context.keys.key(inbound.place, inbound.sender)
+        """Stores a message; the adapter may acknowledge it when this returns. One from somebody whose id cannot be part
+        of a key is left out: an error would end the connection, and the network would tell it again and again."""
         platform, account = connection.key
+        try:
+            key = self._context.keys.key(inbound.place, inbound.sender)
+        except BadInput as error:
+            logger.warning("a message on %s was left out: %s", platform, error)
+            return
         row = await self._store.add_incoming(
             platform,
             account,

@@ -13,6 +13,7 @@ import socket
 import uuid
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
+from email.errors import MessageError
 from email.message import EmailMessage
 from email.utils import parseaddr
 from typing import Any, TypeVar
@@ -41,6 +42,8 @@ from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
+# What the standard library raises over a mail that breaks the rules.
+_UNREADABLE = (MessageError, ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError)
 _TIMEOUT_SECONDS = 30
 _MAX_IDLE_SECONDS = 28 * 60  # seconds, RFC 2177
 _MAX_LOOKUPS = 5  # of the newest candidates
@@ -227,9 +230,13 @@ def _list_unseen(box: BaseMailBox, first: int) -> list[str]:
 
 
 def _fetch(box: BaseMailBox, uid: str) -> Mail | None:
-    """None if the mail was deleted in the meantime."""
-    found = list(box.fetch(uid_list=uid, mark_seen=False))
-    return parse_mail(found[0], f"uid-{uid}") if found else None
+    """None if the mail was deleted in the meantime, or cannot be read: anybody can send anything."""
+    try:
+        found = list(box.fetch(uid_list=uid, mark_seen=False))
+        return parse_mail(found[0], f"uid-{uid}") if found else None
+    except _UNREADABLE as error:
+        logger.warning("the mail %s cannot be read, and is left out: %r", uid, error)
+        return None
 
 
 def _disconnect(box: BaseMailBox) -> None:
