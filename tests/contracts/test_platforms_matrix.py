@@ -4,12 +4,14 @@ import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place
 from sojourn.platforms.matrix.adapter import Matrix
+from sojourn.platforms.matrix.content import is_mentioned, read_relation
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
 from tests.integration.gateway.network_steps import hand_over_and_go_on
@@ -165,3 +167,45 @@ async def test_a_person_names_the_room_with_them(harness: MatrixHarness, adapter
     for words in ("@nobody:localhost", "#alias:localhost", "somewhere"):
         with pytest.raises(BadInput):
             adapter.home(words)
+
+
+MALFORMED: dict[str, dict[str, Any]] = {  # what a client, or another server, may put beside a text
+    "relation that is a text": {"m.relates_to": "x"},
+    "relation that is a list": {"m.relates_to": ["m.thread"]},
+    "thread without a message": {"m.relates_to": {"rel_type": "m.thread"}},
+    "thread of a number": {"m.relates_to": {"rel_type": "m.thread", "event_id": 7}},
+    "thread that leads elsewhere": {"m.relates_to": {"rel_type": "m.thread", "event_id": "$../.."}},
+    "reply to a text": {"m.relates_to": {"m.in_reply_to": "x"}},
+    "reply to a list": {"m.relates_to": {"m.in_reply_to": {"event_id": ["x"]}}},
+    "mentions that are a list": {"m.mentions": ["x"]},
+    "mentions of a number": {"m.mentions": {"user_ids": 7}},
+    "mentions of nobody": {"m.mentions": {"user_ids": None}},
+    "picture without a description": {"msgtype": "m.image", "url": "mxc://x", "info": "x"},
+    "picture elsewhere": {"msgtype": "m.image", "url": "https://elsewhere.example/a.png", "filename": ["a"]},
+}
+
+
+async def test_what_has_another_form_stops_nothing(harness: MatrixHarness, adapter: Matrix):
+    """Whoever writes chooses all of it. An error would end the connection, and come back with the message. What our
+    Synapse refuses from its own people would come from another server, or encrypted: it is read here."""
+    group, ann = at(harness.chats["group"]), harness.people[0]
+    async with listening(harness, adapter) as ear:
+        for name, more in MALFORMED.items():
+            content = {"msgtype": "m.text", "body": name} | more
+            assert not is_mentioned(content, "@zoe:x")
+            assert read_relation(content).thread == ""
+            is_taken = await harness.try_to_post(group.chat, content, ann.id)
+            await harness.write(group, f"behind {name}", ann)
+            if is_taken:
+                assert name in (await ear.hear()).text
+            assert (await ear.hear()).text == f"behind {name}"
+
+
+async def test_an_invitation_that_cannot_be_followed_stops_nothing(harness: MatrixHarness, adapter: Matrix):
+    """It stays for ever, when a room's server is gone."""
+    async with listening(harness, adapter) as ear:
+        harness.refuse_to_let_us_in()
+        room = await harness.make_room(harness.people[0].id, harness.us, join=False)
+        await harness.write(at(harness.chats["dm"]), "still there?", harness.people[0])
+        assert (await ear.hear()).text == "still there?"
+        assert room not in adapter._client.rooms

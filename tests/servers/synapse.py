@@ -120,6 +120,7 @@ class MatrixHarness:
         self._began: dict[str, str] = {}  # how far each room was when we came
         self._listening = asyncio.Event()
         self._refusal: bytes | None = None
+        self._closed_door: bytes | None = None
 
     async def __aenter__(self) -> Self:
         await self._line.__aenter__()
@@ -182,6 +183,8 @@ class MatrixHarness:
     def _overhear(self, said: bytes) -> bytes | None:
         if b"/sync?" in said and b"since=" in said:
             self._listening.set()
+        if b"/join/" in said:
+            return self._closed_door
         if self._refusal and b"/send/" in said:
             answer, self._refusal = self._refusal, None
             return answer
@@ -208,6 +211,18 @@ class MatrixHarness:
     async def post(self, room: str, content: dict[str, Any], by: str) -> str:
         path = f"/rooms/{quote(room)}/send/m.room.message/{uuid.uuid4().hex}"
         return str((await self.ask("PUT", path, by, content))["event_id"])
+
+    async def try_to_post(self, room: str, content: dict[str, Any], by: str) -> bool:
+        """Whether the server takes it."""
+        headers = {"Authorization": f"Bearer {self._tokens[by]}"}
+        path = f"/rooms/{quote(room)}/send/m.room.message/{uuid.uuid4().hex}"
+        return (await self._http.put(path, headers=headers, json=content)).is_success
+
+    def refuse_to_let_us_in(self) -> None:
+        """Answers whoever wants to enter a room that its server is not there."""
+        body = json.dumps({"errcode": "M_UNKNOWN", "error": "no server of this room answers"})
+        head = f"HTTP/1.1 502 Bad Gateway\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+        self._closed_door = f"{head}\r\nConnection: close\r\n\r\n{body}".encode()
 
     async def _upload(self, file: File, by: str) -> str:
         headers = {"Authorization": f"Bearer {self._tokens[by]}", "Content-Type": file.media_type}

@@ -38,9 +38,20 @@ from nio.exceptions import EncryptionError, GroupEncryptionError, LocalProtocolE
 from sojourn.core.errors import BadInput, PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.platforms.cursor import CursorStore
+from sojourn.platforms.downloads import attach_files
+from sojourn.platforms.json_values import read_object, read_text
 from sojourn.platforms.matrix import MatrixSettings
-from sojourn.platforms.matrix.content import build_relation, build_text_content, is_join, strip_reply_quote
+from sojourn.platforms.matrix.content import (
+    build_file,
+    build_relation,
+    build_text_content,
+    is_join,
+    is_mentioned,
+    read_relation,
+    strip_reply_quote,
+)
 from sojourn.platforms.matrix.errors import translate_error
+from sojourn.platforms.matrix.invitations import Invitations
 from sojourn.platforms.matrix.waiting_events import WaitingEvents
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.ports.app import PluginContext
@@ -56,7 +67,6 @@ _FILTER = {
     "room": {"state": {"lazy_load_members": True}, "timeline": {"limit": 20}, "ephemeral": {"types": []}},
     "presence": {"types": []},
 }
-
 _FALLBACK_CHARS = 500
 _ENCRYPTION_ERRORS = (EncryptionError, GroupEncryptionError, LocalProtocolError, OlmTrustError)
 _OFF = "`encryption` is off" if ENCRYPTION_ENABLED else "install what it needs: `sojourn plugins install matrix-e2e`"
@@ -87,6 +97,7 @@ class Matrix:
         self._why_unencrypted = "" if has_keys else _OFF
         kind = EncryptedClient if has_keys else AsyncClient
         self._client = kind(self._settings.homeserver.rstrip("/"), self.account, config=config)
+        self._invitations = Invitations(lambda room: self._request(self._client.join(room), "join a room"))
         self._client.user_id, self._client.access_token = self.account, self._settings.access_token.reveal()
 
     async def identify(self) -> BotProfile:
@@ -141,23 +152,23 @@ class Matrix:
         sync = self._client.sync(timeout, _FILTER, since or None, full_state=first or None)
         response: SyncResponse = await self._request(sync, "sync")
         for room in response.rooms.invite if self._settings.join else ():
-            await self._request(self._client.join(room), "join a room")
+            self._invitations.follow(room)
         if self._encrypted:
             await self._request(self._encrypted.exchange_keys(), "exchange keys")
         return response
 
     async def _messages(self, response: SyncResponse, since: str) -> list[tuple[MatrixRoom, RoomMessage]]:
         """The messages of people, in the order of each room; first those whose keys have arrived."""
-        found = self._waiting.take_readable(self._encrypted.try_decrypt) if self._encrypted else []
+        rooms = self._client.rooms
+        found = self._waiting.take_readable(self._encrypted.try_decrypt, rooms) if self._encrypted else []
         for id, info in response.rooms.join.items():
             events = info.timeline.events
             joined = [n for n, one in enumerate(events) if is_join(one.source, self.account)]
-            if joined and not _is_private(self._client.rooms[id]):
+            if joined and not _is_private(rooms[id]):
                 events = events[joined[-1] :]  # messages from before we joined are ignored
             elif info.timeline.limited and not joined:
                 events = await self._fetch_missed(id, info, since) + events
             found += [(id, await self._decrypt(id, one) if isinstance(one, MegolmEvent) else one) for one in events]
-        rooms = self._client.rooms
         messages = [(rooms[id], one) for id, one in found if isinstance(one, RoomMessage) and self._is_for_us(one)]
         return [(room, one) for room, one in messages if await self._is_believed(room, one)]
 
@@ -214,44 +225,30 @@ class Matrix:
 
     def _is_for_us(self, event: RoomMessage) -> bool:
         """Whether a person wrote it: not we, not a notice of a bot, not an edit."""
-        relation = event.source["content"].get("m.relates_to") or {}
-        return not (
-            event.sender == self.account
-            or isinstance(event, RoomMessageNotice)
-            or relation.get("rel_type") == "m.replace"
-        )
+        is_edit = read_relation(event.source["content"]).replaces
+        return not (event.sender == self.account or isinstance(event, RoomMessageNotice) or is_edit)
 
     async def _to_inbound(self, room: MatrixRoom, event: RoomMessage) -> Inbound:
         content = event.source["content"]
-        relation = content.get("m.relates_to") or {}
-        thread = str(relation["event_id"]) if relation.get("rel_type") == "m.thread" else None
-        answers = (relation.get("m.in_reply_to") or {}).get("event_id", "")
-        text, files = strip_reply_quote(str(content.get("body", "")), bool(answers)), tuple[File, ...]()
-        if isinstance(event, RoomMessageMedia | RoomEncryptedMedia):
-            text = text if content.get("filename") not in (None, text) else ""
-            try:
-                files = (await self._fetch_file(event, content),)
-            except (SendRefused, EncryptionError) as error:  # retrying would block the next messages
-                text = f"{text}\n[{content.get('body')} could not be downloaded: {error}]".strip()
-        return Inbound(
+        relation, body, named = read_relation(content), read_text(content, "body"), is_mentioned(content, self.account)
+        files = [event] if isinstance(event, RoomMessageMedia | RoomEncryptedMedia) else []
+        is_name = files and content.get("filename") in (None, body)
+        text = "" if is_name else strip_reply_quote(body, bool(relation.answers))
+        inbound = Inbound(
             id=event.event_id,
-            place=self._place(room.room_id, thread),
+            place=self._place(room.room_id, relation.thread),
             text=text,
-            files=files,
             sender=Sender(id=event.sender, name=room.user_name(event.sender) or event.sender),
             at=event.server_timestamp / 1000,
-            reply_to="" if relation.get("is_falling_back") else str(answers),
-            mentioned=_is_private(room) or self._is_mentioned(content) or await self._is_ours(room.room_id, thread),
-            named=self._is_mentioned(content),
+            reply_to=relation.reply_to,
+            mentioned=_is_private(room) or named or await self._is_ours(room.room_id, relation.thread),
+            named=named,
         )
+        return await attach_files(inbound, (self._fetch_file(one, content) for one in files), [body]) or inbound
 
-    def _is_mentioned(self, content: Mapping[str, Any]) -> bool:
-        body, name = str(content.get("body", "")).lower(), self.account[1:].partition(":")[0].lower()
-        return self.account in (content.get("m.mentions") or {}).get("user_ids", ()) or name in body
-
-    async def _is_ours(self, room: str, thread: str | None) -> bool:
+    async def _is_ours(self, room: str, thread: str) -> bool:
         """Whether we started a thread, or its first message mentions us."""
-        if thread is None:
+        if not thread:
             return False
         if thread not in self._threads:
             try:
@@ -260,17 +257,19 @@ class Matrix:
                 return False
             if isinstance(first, MegolmEvent) and self._encrypted:
                 first = self._encrypted.try_decrypt(first, room) or first
-            self._threads[thread] = first.sender == self.account or self._is_mentioned(first.source["content"])
+            content = read_object(first.source, "content")
+            self._threads[thread] = first.sender == self.account or is_mentioned(content, self.account)
         return self._threads[thread]
 
     async def _fetch_file(self, event: RoomMessageMedia | RoomEncryptedMedia, content: Mapping[str, Any]) -> File:
-        download = await self._request(self._client.download(event.url), "fetch a file")
-        data = download.body
-        if isinstance(event, RoomEncryptedMedia):
-            data = decrypt_attachment(data, event.key["k"], event.hashes["sha256"], event.iv)
-        kind = str((content.get("info") or {}).get("mimetype") or download.content_type or "application/octet-stream")
-        name = str(content.get("filename") or content.get("body") or "file")
-        return File(name=name, media_type=kind, data=data)
+        try:
+            download = await self._request(self._client.download(event.url), "fetch a file")
+            data = download.body
+            if isinstance(event, RoomEncryptedMedia):
+                data = decrypt_attachment(data, event.key["k"], event.hashes["sha256"], event.iv)
+        except (EncryptionError, ValueError, LookupError, TypeError) as error:  # its address and key are the sender's
+            raise SendRefused(str(error), kind="bad_format") from error
+        return build_file(content, data, str(download.content_type or ""))
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         check_length(text, self.info)
@@ -371,9 +370,9 @@ class Matrix:
             raise translate_error(answer, what, self._settings)
         return answer
 
-    def _place(self, room: str, thread: str | None = None) -> Place:
+    def _place(self, room: str, thread: str = "") -> Place:
         room_state = self._client.rooms.get(room)
-        name = (room_state.display_name or "") if room_state is not None else ""
+        name = (room_state and room_state.display_name) or ""
         if thread:
             return Place(platform=NAME, chat=room, kind="thread", thread=thread, parent=room, name=name)
         kind: PlaceKind = "dm" if room_state is None or _is_private(room_state) else "group"
@@ -393,6 +392,7 @@ class Matrix:
         return self._place(name)
 
     async def close(self) -> None:
+        await self._invitations.close()
         await self._client.close()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 from nio import Event, MegolmEvent
@@ -21,8 +21,11 @@ class WaitingEvents:
         for id in list(self._events)[:-_MAX_EVENTS]:
             del self._events[id]
 
-    def take_readable(self, decrypt: Callable[[MegolmEvent, str], Event | None]) -> list[tuple[str, Event]]:
-        """Removes and returns those whose keys have arrived."""
+    def take_readable(
+        self, decrypt: Callable[[MegolmEvent, str], Event | None], rooms: Container[str]
+    ) -> list[tuple[str, Event]]:
+        """Removes and returns those whose keys have arrived. Those of rooms that we have left are forgotten."""
+        self._events = {id: one for id, one in self._events.items() if one[0] in rooms}
         found = [(id, room, decrypt(event, room)) for id, (room, event) in self._events.items()]
         for id, _, event in found:
             if event is not None:
