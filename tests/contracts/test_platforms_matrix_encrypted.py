@@ -1,6 +1,7 @@
 """matrix in encrypted rooms, on a real Synapse, with clients of the SDK that have keys of their own."""
 
 import asyncio
+import json
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -234,6 +235,65 @@ async def test_garbage_from_anybody_does_not_stop_the_line(harness: EncryptedHar
             await post_raw(harness, room, content, eve, "m.room.encrypted")
         await harness.write(at(harness.chats["dm"]), "still there?", harness.people[0])
         assert (await ear.hear()).text == "still there?"
+
+
+_USER, _LOGIN = {"type": "m.id.user"}, {"type": "m.login.password", "password": "p"}
+DEVICE = {"user_id": "@eve:x", "device_id": "E", "algorithms": [], "keys": {}, "signatures": {}}
+HOSTILE_DEVICES: tuple[Any, ...] = (  # of people on a server that says what it likes
+    *("x", 7, None, [], {}),
+    *(DEVICE | {name: value} for name in DEVICE for value in (7, [7], {"@eve:x": 7}, None)),
+    DEVICE | {"unsigned": "x"},
+    DEVICE | {"keys": {"ed25519:E": "!", "curve25519:E": "!"}, "signatures": {"@eve:x": {"ed25519:E": "!"}}},
+    DEVICE | {"keys": {"ed25519:E": "A" * 43, "curve25519:E": "A"}, "signatures": {"@eve:x": {"ed25519:E": "A" * 86}}},
+)
+HOSTILE_IDENTITIES: tuple[Any, ...] = (
+    *("x", 7, [], {}),
+    *({"user_id": "@eve:x", "usage": usage, "keys": {"ed25519:a": "A"}} for usage in (7, "master", None)),
+    *({"user_id": "@eve:x", "usage": ["master", "self_signing"], "keys": keys} for keys in ("x", [], {"a": 7})),
+    *({"user_id": "@eve:x", "usage": ["master"], "keys": {"a": "A"}, "signatures": one} for one in ("x", {"a": []})),
+)
+
+
+def build_hostile_answers() -> Iterator[bytes]:
+    """Answers to key queries, each about many people."""
+    devices = {f"@eve{n}:x": {"E": one} for n, one in enumerate(HOSTILE_DEVICES)}
+    identities = {f"@eve{n}:x": one for n, one in enumerate(HOSTILE_IDENTITIES)}
+    nobody: dict[str, Any] = {user: {} for user in identities}
+    for answer in (
+        {"device_keys": devices | {"@eve:x": "x"}, "master_keys": [], "self_signing_keys": "x"},
+        *({"device_keys": {"@eve:x": {"E": one}}} for one in HOSTILE_DEVICES[-3:]),
+        {"device_keys": nobody, "master_keys": identities, "self_signing_keys": identities},
+        {"device_keys": nobody, "master_keys": [1], "self_signing_keys": "x"},
+    ):
+        body = json.dumps(answer)
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+        yield f"{head}\r\nConnection: close\r\n\r\n{body}".encode()
+
+
+async def test_what_another_server_says_of_its_people_stops_nothing(
+    harness: EncryptedHarness, adapter: Matrix, tmp_path
+):
+    """Whoever writes to us from a new device makes us ask for it."""
+    dm, ann = at(harness.chats["dm"]), harness.people[0]
+    overhear = harness._line.overhear
+    async with listening(harness, adapter) as ear:
+        await harness.write(dm, "before", ann)
+        assert (await ear.hear()).text == "before"
+        for n, answer in enumerate(build_hostile_answers()):
+            answers = [answer]
+            (tmp_path / str(n)).mkdir()
+            harness._line.overhear = lambda said, left=answers: (
+                left.pop() if b"/keys/query" in said and left else overhear(said)
+            )
+            made = await harness.ask("POST", "/login", ann.id, {**_LOGIN, "identifier": {**_USER, "user": ann.id}})
+            address = f"http://127.0.0.1:{harness._world.port}"
+            async with key_client(address, ann.id, made["access_token"], tmp_path / str(n)) as client:
+                words = {"msgtype": "m.text", "body": "from a new device"}
+                await client.room_send(dm.chat, "m.room.message", words, ignore_unverified_devices=True)
+            await harness.write(dm, f"behind {n}", ann)
+            while (await ear.hear()).text != f"behind {n}":
+                pass  # what the new device said, if its keys were asked for again in time
+            assert answers == []
 
 
 async def test_a_file_the_server_could_have_changed_is_not_read(harness: EncryptedHarness, adapter: Matrix):

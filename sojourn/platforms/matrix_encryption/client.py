@@ -23,10 +23,13 @@ from sojourn.platforms.matrix_encryption.device_signatures import (
     SigningIdentity,
     build_seeds,
     find_identity,
+    keep_readable,
 )
 from sojourn.platforms.matrix_encryption.key_store import KeyStore, MessageIndexes, open_key_store
 
 _PATH = "/_matrix/client/v3"
+
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, AssertionError)  # anybody can send anything
 
 logger = logging.getLogger(__name__)
 
@@ -41,14 +44,26 @@ class GuardedOlm(Olm):  # type: ignore[misc]  # the SDK has no types
     def handle_to_device_event(self, event: Any) -> Any:
         try:
             return super().handle_to_device_event(event)
-        except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:  # anybody can send anything
+        except _UNREADABLE as error:
             logger.warning("a key message from %s was not understood: %r", event.sender, error)
             return None
+
+    def handle_response(self, response: Any) -> None:
+        try:
+            super().handle_response(response)
+        except _UNREADABLE as error:
+            logger.warning("some keys of others were not understood: %r", error)
+
+    def verify_json(self, json: Any, user_key: str, user_id: str, device_id: str) -> bool:
+        try:
+            return bool(super().verify_json(json, user_key, user_id, device_id))
+        except _UNREADABLE:  # a key that is none
+            return False
 
     def decrypt_megolm_event(self, event: MegolmEvent, room_id: str | None = None) -> Any:
         try:
             return super().decrypt_megolm_event(event, room_id)
-        except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
+        except _UNREADABLE as error:
             raise EncryptionError(f"not understood: {error!r}") from error
 
 
@@ -76,7 +91,8 @@ class EncryptedClient(AsyncClient):  # type: ignore[misc]  # the SDK has no type
         users = self.users_for_key_query
         if not users:
             raise LocalProtocolError("No key query required.")
-        raw = await self.call("POST", f"{_PATH}/keys/query", {"device_keys": {user: [] for user in users}})
+        asked = {"device_keys": {user: [] for user in users}}
+        raw = keep_readable(await self.call("POST", f"{_PATH}/keys/query", asked))
         response = KeysQueryResponse.from_dict(raw)
         if isinstance(response, KeysQueryError):
             return response

@@ -15,6 +15,8 @@ from nio.api import Api
 from unpaddedbase64 import encode_base64
 from vodozemac import Ed25519PublicKey, Ed25519Signature
 
+from sojourn.platforms.json_values import read_object, read_text
+
 USES = ("master", "self_signing", "user_signing")
 
 
@@ -30,6 +32,30 @@ class SigningIdentity:
         return _is_signed_by(device, user, self.self_signing)
 
 
+def keep_readable(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """A server's answer to a key query without the devices of another form: one of them would cost us the answer about
+    everybody. Other servers say what they like about their people."""
+    if not isinstance(answer.get("device_keys"), dict):
+        return dict(answer)  # an error
+    users = {user: read_object(answer["device_keys"], user) for user in answer["device_keys"]}
+    readable = {user: {id: one for id, one in found.items() if _is_readable(one)} for user, found in users.items()}
+    return {**answer, "device_keys": readable}
+
+
+def _is_readable(device: object) -> bool:
+    if not isinstance(device, dict) or not isinstance(device.get("unsigned", {}), dict):
+        return False
+    keys, signatures, algorithms = (device.get(one) for one in ("keys", "signatures", "algorithms"))
+    has_names = bool(read_text(device, "user_id") and read_text(device, "device_id"))
+    has_algorithms = isinstance(algorithms, list) and all(isinstance(one, str) for one in algorithms)
+    has_signatures = isinstance(signatures, dict) and all(map(_has_texts, signatures.values()))
+    return has_names and has_algorithms and _has_texts(keys) and has_signatures
+
+
+def _has_texts(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+
+
 def find_identity(answer: Mapping[str, Any], user: str) -> SigningIdentity | None:
     """The identity of a user in a server's answer to a key query; None for one without, or with a forged one."""
     master = _find_public_key(answer, "master", user)
@@ -42,17 +68,17 @@ def find_identity(answer: Mapping[str, Any], user: str) -> SigningIdentity | Non
 
 
 def _find_public_key(answer: Mapping[str, Any], use: str, user: str) -> str:
-    key = (answer.get(f"{use}_keys") or {}).get(user) or {}
-    values = list((key.get("keys") or {}).values())
-    is_right = key.get("user_id") == user and use in key.get("usage", ()) and len(values) == 1
+    key = read_object(read_object(answer, f"{use}_keys"), user)
+    usage, values = key.get("usage"), list(read_object(key, "keys").values())
+    is_right = key.get("user_id") == user and isinstance(usage, list) and use in usage and len(values) == 1
     return str(values[0]) if is_right else ""
 
 
 def _is_signed_by(signed: Mapping[str, Any], user: str, public: str) -> bool:
-    signature = ((signed.get("signatures") or {}).get(user) or {}).get(f"ed25519:{public}")
+    signature = read_text(read_object(read_object(signed, "signatures"), user), f"ed25519:{public}")
     try:
         key = Ed25519PublicKey.from_base64(public)
-        key.verify_signature(_canonical(signed), Ed25519Signature.from_base64(str(signature)))
+        key.verify_signature(_canonical(signed), Ed25519Signature.from_base64(signature))
     except ValueError:  # of any of the three
         return False
     return True
