@@ -52,6 +52,16 @@ async def test_a_comment_that_is_not_readable_yet_is_read_again(harness, adapter
         assert (await ear.hear()).text == "patience"
 
 
+async def test_a_comment_that_we_may_not_read_stops_nothing(harness, adapter, caplog):
+    """Anybody can mention the app in a document that it may not open, or delete the comment at once."""
+    async with listening(harness, adapter) as ear:
+        harness.server.refusal = {"code": 1069303, "msg": "forbidden"}
+        await harness.server.comment(ANN, "you cannot see this")
+        await harness.write(adapter.home(ANN.id), "still there?", ANN)
+        assert (await ear.hear()).text == "still there?"
+    assert "could not be read" in caplog.text
+
+
 async def test_where_no_reply_is_possible_a_comment_is_written(harness, adapter):
     harness.server.allows_replies = False
     async with listening(harness, adapter) as ear:

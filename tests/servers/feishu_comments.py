@@ -27,6 +27,7 @@ class FeishuCommentServer(FeishuServer):
         self.answers: dict[str, list[tuple[str, str]]] = {}  # of ours: the id and the text
         self.new_comments: list[str] = []
         self.hidden = 0  # how often a comment is not readable yet
+        self.refusal: dict[str, Any] | None = None  # of whoever wants to read comments
         self.allows_replies = True
 
     def app(self) -> web.Application:
@@ -47,6 +48,8 @@ class FeishuCommentServer(FeishuServer):
         if self.hidden:
             self.hidden -= 1
             return web.json_response({"code": 0, "data": {"items": []}})
+        if self.refusal is not None:
+            return web.json_response(self.refusal)
         ids = (await request.json())["comment_ids"]
         return web.json_response({"code": 0, "data": {"items": [self.comments[one] for one in ids]}})
 

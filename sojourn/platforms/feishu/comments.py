@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,120}")
 _OPEN_ID = re.compile(r"ou_[A-Za-z0-9_-]{1,120}")
 _NOTICES = frozenset({"add_comment", "add_reply"})
 _READ_TRIES, _READ_PAUSE_SECONDS = 3, 0.5  # a comment may not be readable yet when its event comes
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +94,15 @@ class DocumentComments:
 
     async def read(self, comment: DocumentComment) -> Inbound | None:
         """The words of a comment, with what it is about. None if they cannot be read."""
+        text = quoted = ""
         for _ in range(_READ_TRIES):
-            text, quoted = await self._read_text(comment)
+            try:
+                text, quoted = await self._read_text(comment)
+            except SendRefused as error:
+                if error.kind in ("rate_limited", "transient"):
+                    raise  # Feishu tells it again
+                logger.warning("a comment in %s could not be read: %s", comment.place.chat, error)
+                return None
             if text:
                 break
             await asyncio.sleep(_READ_PAUSE_SECONDS)
