@@ -4,12 +4,14 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 
 from sojourn.core.errors import BadInput, PlatformDown, SendRefused
 from sojourn.core.places import Place
 from sojourn.platforms.xmpp.adapter import Xmpp
+from sojourn.platforms.xmpp.connection import XmppConnection
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
 from tests.integration.gateway.network_steps import hand_over_and_go_on
@@ -203,6 +205,42 @@ async def test_a_file_that_is_gone_is_said(harness: XmppHarness, adapter: Xmpp):
         await harness.post(dm(harness), content, harness.ann)
         heard = await ear.hear()
     assert "could not be downloaded" in heard.text
+
+
+@pytest.mark.parametrize(
+    "link", ["http://127.0.0.1:port/a", "http://127.0.0.1/" + "a" * 70_000, "http://127.0.0.1/\x7f"]
+)
+async def test_a_link_that_is_no_address_stops_nothing(harness: XmppHarness, adapter: Xmpp, link: str):
+    """The archive would tell it again and again."""
+    async with listening(harness, adapter) as ear:
+        content = f"<body>{link}</body><x xmlns='jabber:x:oob'><url>{link}</url></x>"
+        await harness.post(dm(harness), content, harness.ann)
+        assert "could not be downloaded: Its link is no address" in (await ear.hear()).text
+        await harness.write(dm(harness), "still there?", harness.people[0])
+        assert (await ear.hear()).text == "still there?"
+
+
+async def test_a_room_that_keeps_its_archive_to_itself_stops_nothing(
+    harness: XmppHarness, adapter: Xmpp, monkeypatch, caplog
+):
+    """A room may be on anybody's server."""
+    async with listening(harness, adapter):
+        pass
+    await adapter.close()
+    query = XmppConnection.query_archive
+
+    async def refuse(self: XmppConnection, archive: str, **how: Any) -> Any:
+        if archive == room(harness).chat:
+            raise SendRefused("The server says: internal-server-error.", kind="transient")
+        return await query(self, archive, **how)
+
+    monkeypatch.setattr(XmppConnection, "query_archive", refuse)
+    await harness.write(dm(harness), "while you were away", harness.people[0])
+    async with listening(harness, harness.connect()) as ear:
+        assert (await ear.hear()).text == "while you were away"
+        await harness.write(room(harness), "in the room", harness.people[1])
+        assert (await ear.hear()).text == "in the room"
+    assert "cannot be read" in caplog.text
 
 
 async def test_typing_is_seen(harness: XmppHarness, adapter: Xmpp):

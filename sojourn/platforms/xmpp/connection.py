@@ -154,7 +154,10 @@ class XmppConnection:
         except IqError as error:
             raise to_send_refused(error.iq) from error
         except IqTimeout as error:
-            raise PlatformDown(f"{iq['to'] or self._server} does not answer any more.") from error
+            silent = f"{iq['to'] or self._server} does not answer any more."
+            if iq["to"].domain not in ("", self._server):  # a room elsewhere: our connection is fine
+                raise SendRefused(silent, kind="transient") from error
+            raise PlatformDown(silent) from error
         xml: Element = answer.xml
         return xml[0] if len(xml) else xml
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import unquote, urlsplit
 
+import httpx2
+
 from sojourn.core.errors import SendRefused
 from sojourn.platforms.downloads import VendorDownloads
 from sojourn.platforms.rest_client import RestClient
@@ -70,7 +72,10 @@ def can_download(link: str, settings: XmppSettings, server: str) -> bool:
 
 async def download(link: str) -> File:
     """Downloads from the server of the link alone, also if it leads elsewhere. SendRefused, PlatformDown."""
-    downloads = VendorDownloads("The upload service", (), origin=link)
+    try:
+        downloads = VendorDownloads("The upload service", (), origin=link)
+    except (httpx2.InvalidURL, ValueError) as error:  # whoever writes chooses it
+        raise SendRefused("Its link is no address.", kind="bad_format") from error
     try:
         return await downloads.fetch(link, name=unquote(urlsplit(link).path.rpartition("/")[2]))
     finally:
