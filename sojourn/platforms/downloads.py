@@ -14,7 +14,7 @@ import httpx2
 from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
 from sojourn.ports.platform import File, Inbound
 
-_MAX_FILE_BYTES = 50 * 1024 * 1024
+MAX_FILE_BYTES = 50 * 1024 * 1024  # of what is taken from a network, unless it allows less
 _MAX_REDIRECTS = 3  # hops
 _MAX_FILES = 20  # of one message
 _SIGNATURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"%PDF": "application/pdf"}
@@ -33,7 +33,7 @@ class VendorDownloads:
         hosts: Sequence[str],
         *,
         origin: str,
-        max_bytes: int = _MAX_FILE_BYTES,
+        max_bytes: int = MAX_FILE_BYTES,
         authorization: str = "",
         authorized_hosts: Sequence[str] = (),
     ) -> None:
@@ -99,6 +99,12 @@ class VendorDownloads:
     async def close(self) -> None:
         if self._client is not None:
             await self._client.aclose()
+
+
+def check_size(num_bytes: object) -> None:
+    """SendRefused if a file is larger than is taken, as its network describes it."""
+    if isinstance(num_bytes, int) and num_bytes > MAX_FILE_BYTES:
+        raise SendRefused(f"The file has more than {MAX_FILE_BYTES // 1024 // 1024} MB.", kind="too_long")
 
 
 def guess_media_type(data: bytes) -> str:

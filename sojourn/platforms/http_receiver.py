@@ -46,6 +46,8 @@ MAX_BODY_BYTES = 1_000_000  # unless a network sends more
 _MAX_UNREAD_BYTES = 32_000_000  # of all bodies together that are being read
 _MAX_WAITING = 200  # items that are not stored yet
 _RETRY_SECONDS = "5"
+# A browser that is led to an answer, such as a file for Twilio, shows nothing of it as a page of this address.
+_HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
 
 T = TypeVar("T")
 
@@ -226,7 +228,7 @@ class HttpReceiver(Generic[T]):
 
 
 def _to_response(answer: RequestAnswer) -> Response:
-    return Response(answer.body, answer.status, media_type=answer.media_type if answer.body else None)
+    return Response(answer.body, answer.status, _HEADERS, answer.media_type if answer.body else None)
 
 
 def _answer_error(refused: RequestRefused) -> Response:

@@ -149,6 +149,13 @@ async def test_a_lost_file_is_said(harness, bot):
     assert "[film.mp4 could not be downloaded: Discord: " in heard.text
 
 
+async def test_a_file_that_is_too_large_is_not_fetched(harness, bot):
+    async with hearing(harness, bot) as ear:
+        large = {"id": "1", "filename": "film.mp4", "size": 500_000_000, "url": "http://127.0.0.1:1", "proxy_url": ""}
+        await harness.server.say(DM, ANN, "watch", attachments=[large])
+        assert "[film.mp4 could not be downloaded: The file has more than 50 MB.]" in (await ear.hear()).text
+
+
 async def test_a_bare_id_is_known_once_it_was_seen(harness, bot):
     thread = await bot.create_handoff_thread(bot.home(str(GARDEN)), "garden")
     assert bot.home(thread.chat).kind == "group"

@@ -8,6 +8,7 @@ from sojourn.core.errors import BadInput, ThreadsUnsupported
 from sojourn.core.places import build_session_key
 from sojourn.platforms.mattermost.adapter import Mattermost
 from sojourn.testing.platform_contract import PlatformContract
+from sojourn.testing.platform_harness import PICTURE
 from sojourn.testing.platform_steps import listening
 from tests.servers.mattermost import US, MattermostHarness
 
@@ -70,6 +71,25 @@ async def test_a_file_that_is_gone_is_said_and_keeps_nobody_waiting(harness: Mat
         heard = await ear.hear()
     assert heard.text.startswith("look\n[A file could not be downloaded: Mattermost says: 404")
     assert heard.files == ()
+
+
+async def test_a_file_that_is_too_large_is_not_fetched(harness: MattermostHarness, adapter: Mattermost, monkeypatch):
+    monkeypatch.setattr("sojourn.platforms.downloads.MAX_FILE_BYTES", 10)
+    async with listening(harness, adapter) as ear:
+        await harness.write(adapter.home(harness.chats["dm"]), "look", harness.people[0], files=[PICTURE])
+        heard = await ear.hear()
+    assert "could not be downloaded: The file has more than" in heard.text
+    assert heard.files == ()
+
+
+async def test_whoever_removes_us_at_once_does_not_end_the_connection(harness: MattermostHarness, adapter: Mattermost):
+    async with listening(harness, adapter) as ear:
+        for line in harness.server.lines:
+            await line.send_json(
+                {"event": "user_added", "data": {"user_id": US}, "broadcast": {"channel_id": "x" * 26}}
+            )
+        await harness.write(adapter.home(harness.chats["dm"]), "still there?", harness.people[0])
+        assert (await ear.hear()).text == "still there?"
 
 
 async def test_the_system_is_not_heard(harness: MattermostHarness, adapter: Mattermost):

@@ -198,6 +198,9 @@ async def test_a_file_is_offered_under_an_address_that_cannot_be_guessed(harness
         url = harness.server.sent[0]["MediaUrl"]
         assert url.startswith(f"{harness.public_url}/media/")
         assert len(url.rpartition("/")[2]) >= 43
+        offered = await harness.http.get(f"/sms/media/{url.rpartition('/')[2]}")
+        assert offered.content == PICTURE.data
+        assert "sandbox" in offered.headers["content-security-policy"]  # a file is no page of this address
         for guess in ("media/", "media/x", "media", f"media/{url.rpartition('/')[2][:-1]}"):
             assert (await harness.http.get(f"/sms/{guess}")).status_code == 401
         with pytest.raises(SendRefused) as refused:

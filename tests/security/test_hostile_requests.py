@@ -9,12 +9,14 @@ import hmac
 import json
 import logging
 import time
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
 import httpx2
 import pytest
 
+import sojourn.platforms
 from sojourn.core.places import Place
 from sojourn.core.settings import Secret
 from sojourn.platforms.answer_delivery import sign as sign_webhook
@@ -252,6 +254,12 @@ async def post(http: httpx2.AsyncClient, hostile: HostileInput) -> int:
 async def read_kept(store: Any) -> list[Any]:
     kinds = (REPLAY_KIND, TICKET_KIND, "whatsapp_person", "sms_opt_out")
     return [one for kind in kinds for one in await store.list_records(kind)]
+
+
+def test_every_network_that_receives_requests_is_tried():
+    folder = Path(sojourn.platforms.__file__).parent
+    receivers = {one.parent.name for one in folder.glob("*/*.py") if "HttpReceiver" in one.read_text()}
+    assert {case.name for case in CASES} == receivers
 
 
 class Diary:

@@ -176,7 +176,8 @@ class MattermostServer:
         file = self.files.get(request.path_params["file"])
         if file is None:
             return JSONResponse({"id": "app_error", "message": "Unable to find the file.", "status_code": 404}, 404)
-        return JSONResponse({"id": request.path_params["file"], "name": file.name, "mime_type": file.media_type})
+        about = {"name": file.name, "mime_type": file.media_type, "size": len(file.data)}
+        return JSONResponse({"id": request.path_params["file"], **about})
 
     async def _socket(self, line: WebSocket) -> None:
         await line.accept()

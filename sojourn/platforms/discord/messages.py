@@ -11,7 +11,7 @@ import discord
 from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.discord import NAME
-from sojourn.platforms.downloads import attach_files
+from sojourn.platforms.downloads import attach_files, check_size
 from sojourn.ports.platform import File, Inbound
 
 _LINK = "https://discord.com/channels/"
@@ -87,6 +87,7 @@ async def to_button_press(press: discord.Interaction, client: discord.Client) ->
 
 async def _fetch_file(one: discord.Attachment) -> File:
     """SendRefused."""
+    check_size(one.size)
     kind = (one.content_type or guess_type(one.filename)[0] or "application/octet-stream").partition(";")[0]
     try:
         return File(name=one.filename, media_type=kind, data=await one.read())

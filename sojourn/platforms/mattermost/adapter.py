@@ -10,12 +10,13 @@ import hashlib
 import json
 import re
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from sojourn.core.errors import BadInput, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.platforms.cursor import CursorStore, ReceivedCursor
-from sojourn.platforms.downloads import attach_files
+from sojourn.platforms.downloads import attach_files, check_size
 from sojourn.platforms.emoji_names import emoji_name
 from sojourn.platforms.json_socket import open_socket
 from sojourn.platforms.mattermost import NAME, MattermostSettings
@@ -73,8 +74,9 @@ class Mattermost:
         """Fetches the kind of a channel that we joined."""
         page = {**(event.get("broadcast") or {}), **(event.get("data") or {})}
         if channel := page.get("channel_id"):
-            info = await self._get(f"/channels/{channel}")
-            self._kinds[info["id"]] = _KINDS.get(info["type"], "channel")
+            with suppress(SendRefused):  # somebody has removed us again
+                info = await self._get(f"/channels/{channel}")
+                self._kinds[info["id"]] = _KINDS.get(info["type"], "channel")
 
     async def _fetch_missed(self) -> tuple[ReceivedCursor, list[dict[str, Any]]]:
         """The cursor, and the posts since then."""
@@ -138,6 +140,7 @@ class Mattermost:
 
     async def _fetch_file(self, id: str) -> File:
         info = await self._get(f"/files/{id}/info")
+        check_size(info.get("size"))
         response = await self._http.request("GET", f"{_API}/files/{id}")
         return File(name=info["name"], media_type=info["mime_type"], data=response.content)
 
