@@ -1,10 +1,13 @@
 """A message that cannot be understood stops nothing: those behind it are heard."""
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
 
 import pytest
 
 from sojourn.core.places import Sender
+from sojourn.stores.postgres.store import PostgresStore
+from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.fake_platform import ANN
 from sojourn.testing.platform_steps import listening
 from tests.integration.gateway.worlds import world
@@ -58,4 +61,20 @@ async def test_a_sender_who_cannot_be_part_of_a_key_stops_no_network(home, store
         at.network.say("#team", "you never hear this", Sender(id=id))
         at.network.say("#team", "hello", ANN)
         assert await at.texts("#team", 1) == ["hello"]
+        assert at.network.listeners == 1
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+async def test_characters_that_are_none_stop_no_network(home, request, kind):
+    text = "half \ud83d of a character, zero \x00 byte, \udcff \ufffe\uffff"
+    postgres = kind == "postgres"
+    store = PostgresStore(request.getfixturevalue("postgres_url")) if postgres else SqliteStore(home / "state.db")
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(store.close)
+        at = await stack.enter_async_context(world(home, store))
+        await at.start()
+        at.network.say("42", text, Sender(id="42", name=text))
+        at.network.say("43", text, Sender(id=text))
+        at.network.say("42", "hello", ANN, id=f"id{text}")
+        assert (await at.texts("42", 2))[-1] == "hello"
         assert at.network.listeners == 1
