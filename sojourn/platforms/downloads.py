@@ -22,7 +22,8 @@ _UNKNOWN_TYPE = "application/octet-stream"
 
 
 class VendorDownloads:
-    """Downloads over https from `hosts` and the hosts below them, and from `origin`, the address of the API itself.
+    """Downloads over https from `hosts` and the hosts below them, and from `origin`, the address of the API itself:
+    SendRefused if it is none.
 
     authorization: a header that `origin` and exactly `authorized_hosts` receive
     """
@@ -39,7 +40,7 @@ class VendorDownloads:
     ) -> None:
         self._label, self._hosts, self._max_bytes = label, tuple(hosts), max_bytes
         self._authorization, self._authorized_hosts = authorization, frozenset(authorized_hosts)
-        self._origin = _build_origin(httpx2.URL(origin))
+        self._origin = _build_origin(_parse_address(origin))
         self._client: httpx2.AsyncClient | None = None
 
     @property
@@ -74,10 +75,7 @@ class VendorDownloads:
 
     def check(self, url: str) -> httpx2.URL:
         """The address, if it is the vendor's. SendRefused."""
-        try:
-            address = httpx2.URL(url)
-        except (httpx2.InvalidURL, TypeError, ValueError) as error:
-            raise SendRefused("The file has no readable address.", kind="bad_format") from error
+        address = _parse_address(url)
         is_vendor = any(address.host == host or address.host.endswith(f".{host}") for host in self._hosts)
         is_plain = address.port is None and not address.userinfo
         if _build_origin(address) == self._origin or (address.scheme == "https" and is_vendor and is_plain):
@@ -99,6 +97,14 @@ class VendorDownloads:
     async def close(self) -> None:
         if self._client is not None:
             await self._client.aclose()
+
+
+async def fetch_once(downloads: VendorDownloads, url: str, name: str) -> File:
+    """One file, from downloads that are needed for nothing else. SendRefused, PlatformDown."""
+    try:
+        return await downloads.fetch(url, name=name)
+    finally:
+        await downloads.close()
 
 
 def check_size(num_bytes: object) -> None:
@@ -130,6 +136,14 @@ async def attach_files(
         if len(files) + len(lines) > _MAX_FILES:
             break
     return replace(inbound, text="\n".join(lines), files=tuple(files)) if lines or files else None
+
+
+def _parse_address(url: str) -> httpx2.URL:
+    """SendRefused."""
+    try:
+        return httpx2.URL(url)
+    except (httpx2.InvalidURL, TypeError, ValueError) as error:
+        raise SendRefused("The file has no readable address.", kind="bad_format") from error
 
 
 def _build_origin(address: httpx2.URL) -> tuple[str, str, int | None]:

@@ -59,7 +59,7 @@ async def test_a_comment_that_we_may_not_read_stops_nothing(harness, adapter, ca
         await harness.server.comment(ANN, "you cannot see this")
         await harness.write(adapter.home(ANN.id), "still there?", ANN)
         assert (await ear.hear()).text == "still there?"
-    assert "could not be read" in caplog.text
+    assert "cannot be read" in caplog.text
 
 
 async def test_where_no_reply_is_possible_a_comment_is_written(harness, adapter):

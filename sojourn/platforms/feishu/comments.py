@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from sojourn.platforms.feishu import NAME
 from sojourn.platforms.feishu.api import FeishuApi
 from sojourn.platforms.json_values import read_object, read_objects, read_text
 from sojourn.platforms.markdown import escape_html, render_plain
+from sojourn.platforms.refusals import raise_if_passing
 from sojourn.platforms.result_codes import read_refused_code
 from sojourn.ports.platform import Inbound, Sent
 
@@ -27,8 +27,6 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,120}")
 _OPEN_ID = re.compile(r"ou_[A-Za-z0-9_-]{1,120}")
 _NOTICES = frozenset({"add_comment", "add_reply"})
 _READ_TRIES, _READ_PAUSE_SECONDS = 3, 0.5  # a comment may not be readable yet when its event comes
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,14 +92,11 @@ class DocumentComments:
 
     async def read(self, comment: DocumentComment) -> Inbound | None:
         """The words of a comment, with what it is about. None if they cannot be read."""
-        text = quoted = ""
         for _ in range(_READ_TRIES):
             try:
                 text, quoted = await self._read_text(comment)
             except SendRefused as error:
-                if error.kind in ("rate_limited", "transient"):
-                    raise  # Feishu tells it again
-                logger.warning("a comment in %s could not be read: %s", comment.place.chat, error)
+                raise_if_passing(error, f"a comment in {comment.place.chat}")
                 return None
             if text:
                 break

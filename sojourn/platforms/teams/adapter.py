@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 
 from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place
-from sojourn.platforms.downloads import VendorDownloads, attach_files
+from sojourn.platforms.downloads import VendorDownloads, attach_files, fetch_once
 from sojourn.platforms.http_receiver import Delivery, HttpReceiver, IncomingRequest, RequestAnswer
 from sojourn.platforms.json_values import read_text
 from sojourn.platforms.microsoft_identity import MicrosoftClient, TokenRefused, TokenVerifier
@@ -121,10 +121,7 @@ class Teams:
         authorization = f"Bearer {await self._client.token.get()}"
         trusted: dict[str, Any] = {"authorization": authorization, "authorized_hosts": _SERVICE_HOSTS}
         downloads = VendorDownloads("Teams", _SERVICE_HOSTS, origin=self._settings.service_url, **trusted)
-        try:
-            return await downloads.fetch(file.url, name=file.name)
-        finally:
-            await downloads.close()
+        return await fetch_once(downloads, file.url, file.name)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         check_length(text, self.info)

@@ -91,14 +91,17 @@ class Xmpp:
         early = deque(connection.stanzas.get_nowait() for _ in range(connection.stanzas.qsize()))
         await self._load()
         async with refusals_as_outage():
-            for archive in (self.account, *connection.nicks):
-                try:
-                    async for inbound in self._fetch_missed(connection, archive, seen):
-                        yield inbound
-                except SendRefused as error:
-                    if archive == self.account:
-                        raise
-                    logger.warning("what was missed in %s cannot be read: %s", archive, error)
+            archived = {one for one in (self.account, *connection.nicks) if await self._find_position(connection, one)}
+            for archive in archived:
+                async for position, message in fetch_missed(connection, archive, self._positions[archive]):
+                    if message is not None and archive not in connection.open_rooms:
+                        message = replace(message, author="")  # only there the archive says who wrote it
+                    if message is not None and self._is_heard(connection, message):
+                        seen[message.archive_id] = None
+                        yield await self._to_inbound(connection, message)
+                        self._positions[archive] = position
+                        await self._save()
+                    self._positions[archive] = position
             while True:
                 is_early = bool(early)  # came before the archive was asked, so it was there, if it is archived
                 if (xml := early.popleft() if early else await connection.stanzas.get()) is None:
@@ -122,22 +125,6 @@ class Xmpp:
                     self._positions[archive] = ArchivePosition(message.archive_id, message.at or time.time())
                     await self._save()
         raise connection.problem
-
-    async def _fetch_missed(
-        self, connection: XmppConnection, archive: str, seen: NewestValues[None]
-    ) -> AsyncGenerator[Inbound, None]:
-        """What came while we were away. SendRefused, PlatformDown."""
-        if not await self._find_position(connection, archive):
-            return
-        async for position, message in fetch_missed(connection, archive, self._positions[archive]):
-            if message is not None and archive not in connection.open_rooms:
-                message = replace(message, author="")  # only there the archive says who wrote it
-            if message is not None and self._is_heard(connection, message):
-                seen[message.archive_id] = None
-                yield await self._to_inbound(connection, message)
-                self._positions[archive] = position
-                await self._save()
-            self._positions[archive] = position
 
     async def _find_position(self, connection: XmppConnection, archive: str) -> bool:
         """Whether there is an archive. At first its end is our position: earlier messages are ignored."""

@@ -44,14 +44,17 @@ async def find_end(connection: XmppConnection, archive: str) -> ArchivePosition 
 async def fetch_missed(
     connection: XmppConnection, archive: str, position: ArchivePosition
 ) -> AsyncGenerator[tuple[ArchivePosition, ChatMessage | None], None]:
-    """Yields every message after a position, and its own position; None for what is not a text of somebody."""
+    """Yields every message after a position, and its own position; None for what is not a text of somebody. A room
+    that does not show them ends nothing: it may be on anybody's server."""
     after, since = position.id, None
     while True:
         try:
             results, end = await connection.query_archive(archive, size=_PAGE_MESSAGES, after=after, since=since)
         except SendRefused as error:
             if error.kind != "not_found" or not after or since:
-                raise
+                if archive == connection.jid:
+                    raise
+                return
             # The server no longer has that message: ask by time.
             after, since = "", datetime.fromtimestamp(position.at, UTC)
             continue

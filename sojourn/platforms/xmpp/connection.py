@@ -154,10 +154,8 @@ class XmppConnection:
         except IqError as error:
             raise to_send_refused(error.iq) from error
         except IqTimeout as error:
-            silent = f"{iq['to'] or self._server} does not answer any more."
-            if iq["to"].domain not in ("", self._server):  # a room elsewhere: our connection is fine
-                raise SendRefused(silent, kind="transient") from error
-            raise PlatformDown(silent) from error
+            silent, is_ours = f"{iq['to'] or self._server} is silent.", iq["to"].domain in ("", self._server)
+            raise (PlatformDown(silent) if is_ours else SendRefused(silent, kind="transient")) from error
         xml: Element = answer.xml
         return xml[0] if len(xml) else xml
 

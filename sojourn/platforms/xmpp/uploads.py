@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import unquote, urlsplit
 
-import httpx2
-
 from sojourn.core.errors import SendRefused
-from sojourn.platforms.downloads import VendorDownloads
+from sojourn.platforms.downloads import VendorDownloads, fetch_once
 from sojourn.platforms.rest_client import RestClient
 from sojourn.platforms.xmpp import XmppSettings
 from sojourn.platforms.xmpp.connection import XmppConnection
@@ -72,11 +70,5 @@ def can_download(link: str, settings: XmppSettings, server: str) -> bool:
 
 async def download(link: str) -> File:
     """Downloads from the server of the link alone, also if it leads elsewhere. SendRefused, PlatformDown."""
-    try:
-        downloads = VendorDownloads("The upload service", (), origin=link)
-    except (httpx2.InvalidURL, ValueError) as error:  # whoever writes chooses it
-        raise SendRefused("Its link is no address.", kind="bad_format") from error
-    try:
-        return await downloads.fetch(link, name=unquote(urlsplit(link).path.rpartition("/")[2]))
-    finally:
-        await downloads.close()
+    downloads = VendorDownloads("The upload service", (), origin=link)
+    return await fetch_once(downloads, link, unquote(urlsplit(link).path.rpartition("/")[2]))
