@@ -131,7 +131,7 @@ async def attach_files(
     for n, fetch in enumerate(fetches):
         try:
             files += [file] if (file := await fetch) is not None else []
-        except (SendRefused, PlatformDown, KeyRefused) as error:
+        except (SendRefused, PlatformDown, KeyRefused, ValueError) as error:  # the last: an address or key that is none
             lines.append(f"[{names[n] if n < len(names) else 'A file'} could not be downloaded: {error}]")
         if len(files) + len(lines) > _MAX_FILES:
             break

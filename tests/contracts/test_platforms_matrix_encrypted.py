@@ -239,6 +239,7 @@ async def test_garbage_from_anybody_does_not_stop_the_line(harness: EncryptedHar
 
 _USER, _LOGIN = {"type": "m.id.user"}, {"type": "m.login.password", "password": "p"}
 DEVICE = {"user_id": "@eve:x", "device_id": "E", "algorithms": [], "keys": {}, "signatures": {}}
+ODD: tuple[Any, ...] = ("x", [], {"a": 7}, {"@eve:x": []})
 HOSTILE_DEVICES: tuple[Any, ...] = (  # of people on a server that says what it likes
     *("x", 7, None, [], {}),
     *(DEVICE | {name: value} for name in DEVICE for value in (7, [7], {"@eve:x": 7}, None)),
@@ -249,8 +250,8 @@ HOSTILE_DEVICES: tuple[Any, ...] = (  # of people on a server that says what it 
 HOSTILE_IDENTITIES: tuple[Any, ...] = (
     *("x", 7, [], {}),
     *({"user_id": "@eve:x", "usage": usage, "keys": {"ed25519:a": "A"}} for usage in (7, "master", None)),
-    *({"user_id": "@eve:x", "usage": ["master", "self_signing"], "keys": keys} for keys in ("x", [], {"a": 7})),
-    *({"user_id": "@eve:x", "usage": ["master"], "keys": {"a": "A"}, "signatures": one} for one in ("x", {"a": []})),
+    *({"user_id": "@eve:x", "usage": ["master", "self_signing"], "keys": keys} for keys in ODD),
+    *({"user_id": "@eve:x", "usage": ["master"], "keys": {"a": "A"}, "signatures": one} for one in ODD),
 )
 
 
@@ -282,9 +283,11 @@ async def test_what_another_server_says_of_its_people_stops_nothing(
         for n, answer in enumerate(build_hostile_answers()):
             answers = [answer]
             (tmp_path / str(n)).mkdir()
-            harness._line.overhear = lambda said, left=answers: (
-                left.pop() if b"/keys/query" in said and left else overhear(said)
-            )
+
+            def answer_once(said: bytes, left: list[bytes] = answers) -> bytes | None:
+                return left.pop() if b"/keys/query" in said and left else overhear(said)
+
+            harness._line.overhear = answer_once
             made = await harness.ask("POST", "/login", ann.id, {**_LOGIN, "identifier": {**_USER, "user": ann.id}})
             address = f"http://127.0.0.1:{harness._world.port}"
             async with key_client(address, ann.id, made["access_token"], tmp_path / str(n)) as client:

@@ -269,6 +269,7 @@ async def test_hostile_input_is_ignored_and_listening_goes_on(harness, adapter, 
         (FILE, "not on a server of Weixin"),
         ({"type": 4, "file_item": {"media": {"encrypt_query_param": "x"}}}, "without its key"),
         ({"type": 4, "file_item": {"media": {"encrypt_query_param": "x", "aes_key": "?"}}}, "cannot be read"),
+        ({"type": 4, "file_item": {"media": {"encrypt_query_param": "x", "aes_key": "ä"}}}, "cannot be read"),
     ],
 )
 async def test_a_file_that_cannot_be_fetched_is_said(harness, adapter, item, reason):

@@ -177,8 +177,12 @@ async def test_files_of_any_kind_go_out_and_come_in(harness, adapter):
         evil = element("TIMFileElem", url="https://evil.example/x", file_name="x")
         await harness.server.push(harness.server.encode(home, ANN, [HELLO, evil])[1])
         said = await ear.hear()
+        broken = element("TIMFileElem", url="https://[x", file_name="x")
+        await harness.server.push(harness.server.encode(home, ANN, [HELLO, broken])[1])
+        heard = await ear.hear()
     assert (file.name, file.data) == ("notes.txt", b"thyme")
     assert (said.files, "not on a server of Yuanbao" in said.text) == ((), True)
+    assert (heard.files, "could not be downloaded" in heard.text) == ((), True)
 
 
 async def test_a_token_that_ran_out_is_renewed_for_files_and_for_the_connection(harness, adapter):

@@ -91,7 +91,7 @@ class EncryptedClient(AsyncClient):  # type: ignore[misc]  # the SDK has no type
         users = self.users_for_key_query
         if not users:
             raise LocalProtocolError("No key query required.")
-        asked = {"device_keys": {user: [] for user in users}}
+        asked: dict[str, Any] = {"device_keys": {user: [] for user in users}}
         raw = keep_readable(await self.call("POST", f"{_PATH}/keys/query", asked))
         response = KeysQueryResponse.from_dict(raw)
         if isinstance(response, KeysQueryError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import re
 import secrets
@@ -63,7 +62,7 @@ def parse_key(text: str) -> bytes:
     """A key: Base64 of its 16 bytes, or of their 32 hexadecimal digits. Empty if there is none. SendRefused."""
     try:
         decoded = base64.b64decode(text, validate=True)
-    except binascii.Error:
+    except ValueError:
         decoded = b"?"
     key = decoded if len(decoded) in (0, _KEY_BYTES) else _parse_hex(decoded.decode("latin-1"))
     if text and not key:
