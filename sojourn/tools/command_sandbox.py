@@ -91,14 +91,19 @@ def effective_scope(access: Access) -> Scope:
 def ask_about_program(text: str, exact: str, reasons: Sequence[str], access: Access) -> Question:
     """Builds the question before a program is started; `reasons` are hints about what it seems to do.
 
-    Where the sandbox leaves a gap, the call is asked about every time.
+    Where the sandbox leaves a gap, the call is asked about every time. With reasons "deny" is the first choice.
     """
     scope, support = effective_scope(access), find_support()
     parts = [text, f"It {'; it '.join(reasons)}." if reasons else "", _MEANING[scope]]
     if support.missing:
         parts.append(f"This machine's sandbox is not complete: {' '.join(support.missing)}")
     return Question(
-        id="", text=" ".join(filter(None, parts)), detail=exact, scope=scope, dangerous=not support.is_complete
+        id="",
+        text=" ".join(filter(None, parts)),
+        detail=exact,
+        choices=("deny", "once") if reasons else ("once", "deny"),
+        scope=scope,
+        dangerous=not support.is_complete,
     )
 
 

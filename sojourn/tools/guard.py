@@ -63,6 +63,8 @@ class ToolApprovals:
         ):
             return False
         choices = ("once", "deny") if question.dangerous else CHOICES[question.scope]
+        if question.choices[0] == "deny":
+            choices = ("deny", *(one for one in choices if one != "deny"))
         reply = await at.ask(replace(question, id=f"q_{os.urandom(8).hex()}", tool=tool.name, choices=choices))
         if reply.choice not in choices or not reply.allowed:
             raise NotAllowed(

@@ -10,7 +10,7 @@ describe("texts of the server in Chinese", () => {
   it("are put together of known sentences and reasons", () => {
     expect(
       translate(
-        "Run this command in lib? It deletes folders with everything in them; it stops the machine. It can change the workspace only, and reach no network.",
+        "Run this command in lib? It deletes folders and everything in them; it stops the machine. It can change the workspace only, and reach no network.",
       ),
     ).toBe("在 lib 中运行这条命令吗？它会删除文件夹及其中的一切；会关停机器。它只能更改工作文件夹，不能访问网络。");
     expect(translate("Write .env? Environment files hold secrets.")).toBe("写入 .env 吗？环境文件中有机密。");

@@ -32,12 +32,12 @@ REBUILDABLE = re.compile(  # what a build makes again: deleting it is no loss
     r"(?:\./)?(?:[\w-][\w.-]*/){0,4}(?:node_modules|build|dist|out|target|coverage|htmlcov|__pycache__|\.pytest_cache|"
     r"\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.next|\.nuxt|\.parcel-cache|\.turbo|\.gradle|[\w.-]+\.egg-info)/?(?:\*)?"
 )
-_DELETES_TREE = "deletes folders with everything in them"
+_DELETES_TREE = "deletes folders and everything in them"
 _HIDDEN = "is written so that it cannot be checked"
 _RESERVED_WORDS = frozenset({"coproc", "{", "}", "then", "do", "done", "fi", "esac"})  # never a program
 _UNCLEAR = "is unclear, because a part of it is known only when it runs"
 _READS_SECRETS = "reads keys or passwords"
-_RUNS_OUTPUT = "runs what another command puts out"
+_RUNS_OUTPUT = "runs the output of another command"
 _SHORT_OPTIONS = re.compile(r"-[A-Za-z]{2,}")
 _LONG_OPTIONS = frozenset({"find", "fd", "fdfind", "dd", "tar", "gpg", "openssl", "java", "terraform", "tofu", "gdb"})
 _INTERPRETER = re.compile(r"(?:python|pypy|perl|ruby|node|php|lua)[\d.]*|eval|source|\.")
@@ -224,7 +224,7 @@ def _runs_piped_program(command: Command) -> bool:
 
 def _redirect_danger(operator: str, target: str) -> str:
     if target.startswith(("/dev/tcp/", "/dev/udp/")):
-        return "opens a bare connection"
+        return "opens a raw network connection"
     if operator in ("<", "<&"):
         return _READS_SECRETS if special_reason(SECRET, target) else ""
     if re.match(DEVICE, target):
@@ -271,7 +271,7 @@ def _call_dangers(call: ast.Call) -> list[str]:
     if called in ("exec", "eval", "__import__") and call.args and not isinstance(call.args[0], ast.Constant):
         return [_RUNS_OUTPUT] if _PYTHON_DECODES.search(ast.unparse(call)) else []
     if called in ("os.kill", "os.killpg") and call.args and ast.unparse(call.args[0]) in ("-1", "0", "1"):
-        return ["ends every process there is"]
+        return ["ends every process"]
     if _PYTHON_STARTS_PROGRAM.fullmatch(called) and call.args:
         return find_dangers(_command_line(call.args))
     return []

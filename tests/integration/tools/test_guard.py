@@ -114,8 +114,8 @@ async def test_always_asks_nothing_inside_the_sandbox_and_everything_outside(kit
     assert room.asked == []
     room.answers = ["deny", "deny"]
     assert not (await use("terminal", command="git reset --hard", access="outside")).ok
-    assert "throws away changes" in room.asked[0].text
-    assert room.asked[0].choices == ("once", "deny")
+    assert "discards uncommitted changes" in room.asked[0].text
+    assert room.asked[0].choices == ("deny", "once")  # what looks dangerous is denied first
     assert not (await use("terminal", command="true", access="network")).ok
     assert room.asked[1].choices == ("once", "session", "deny")
 

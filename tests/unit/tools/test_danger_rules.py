@@ -79,9 +79,9 @@ def test_deleting_a_tree_is_seen_whatever_its_name(name):
 
 def test_reasons_read_as_the_end_of_a_sentence():
     assert find_dangers("sudo rm -rf /") == [
-        "runs as somebody else, usually the administrator",
-        "deletes folders with everything in them",
-        "deletes what it should not touch, or everything it finds",
+        "runs as another user, usually the administrator",
+        "deletes folders and everything in them",
+        "deletes system files, or a whole home or project folder",
     ]
 
 

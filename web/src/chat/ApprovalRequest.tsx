@@ -23,6 +23,7 @@ const SCOPE_LABELS: Record<string, MessageKey> = {
 };
 
 const KEY_DELAY_MS = 1000;
+const TELLS_SCOPE = /It (can change the workspace only|runs outside the sandbox)/; // in the server's own words
 
 export type AnswerApproval = (question: string, choice: string, covers?: Covers) => void;
 
@@ -41,8 +42,9 @@ export function ApprovalRequest({ question, session, answer }: Props) {
   const { exact, isMissing } = useExactText(session, question);
   const [isConfirming, setIsConfirming] = useState(false);
   const card = useFocusedCard(exact !== null || isMissing);
-  const isDangerous = question.dangerous === true;
+  const isDangerous = question.dangerous === true || question.choices[0] === "deny";
   const allowed = exact === null ? ["deny"] : question.choices;
+  const [, ask, about] = /^(.*?(?:\?(?=\s|$)|？))?\s*(.*)$/su.exec(translate(question.text))!;
   const ordered = isDangerous ? ["deny", ...allowed.filter((choice) => choice !== "deny")] : allowed;
   const shown = exact ?? (typeof question.detail === "string" ? question.detail : "");
   const choose = (choice: string) => (choice === "always" ? setIsConfirming(true) : answer(question.question, choice));
@@ -73,9 +75,12 @@ export function ApprovalRequest({ question, session, answer }: Props) {
       data-question={question.question}
     >
       <p className={css.approvalTitle}>
-        <Icon name="shield" size={18} /> <strong>{translate(question.text)}</strong>
+        <Icon name="shield" size={18} /> <strong>{ask ?? about}</strong>
       </p>
-      {question.scope && <p className="dim">{t(SCOPE_LABELS[question.scope] ?? "chat.scope.outside")}</p>}
+      {ask && about && <p>{about}</p>}
+      {question.scope && !TELLS_SCOPE.test(question.text) && (
+        <p className="dim">{t(SCOPE_LABELS[question.scope] ?? "chat.scope.outside")}</p>
+      )}
       {shown && <DiffText text={revealText(shown)} />}
       {isMissing && <p className="dim">{t("chat.approval.inexact")}</p>}
       {isConfirming ? (
