@@ -36,9 +36,13 @@ SET_THEME = """async (theme) => {
 }"""
 
 
+WIDEST = "Math.max(document.documentElement.scrollWidth, document.querySelector('main').scrollWidth)"
+
+
 @pytest.fixture(scope="module")
 def samples(offline_server):
     offline_server.client.post("/api/plugins/dashboard/samples")
+    offline_server.client.post("/api/sessions", json={"source": "web", "title": "A title that is long " * 4})
     offline_server.client.post("/api/plugins/hermes-achievements/rescan?wait=true")
     offline_server.client.post("/api/plugins/memory/facts", json={"text": "Prefers tabs <b>not</b> spaces"})
     return offline_server
@@ -65,7 +69,7 @@ def test_axe_finds_nothing_serious_on_any_page_and_nothing_sticks_out(filled, fi
             page.wait_for_timeout(300)  # data arrives
             if wrong := find_violations(page):
                 found[path, width, theme] = wrong
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+            assert page.evaluate(WIDEST) <= width, path
     assert found == {}
     assert filled.console_errors == []
 

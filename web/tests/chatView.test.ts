@@ -30,6 +30,23 @@ describe("the view of a conversation", () => {
     expect(atOnce.turns.map((turn) => turn.userMessage?.content)).toEqual(["hi", "bye"]);
   });
 
+  it("keeps thoughts before the text they led to, streamed and stored", () => {
+    const turn_id = "t";
+    const streamed = applyEvents(EMPTY_VIEW, [
+      message(1, "user", "When?", { turn_id }),
+      { name: "progress", seq: 2, turn_id, stage: "thinking", detail: { text: "The moon pulls." } },
+      { name: "chunk", seq: 3, turn_id, text: "Twice a day." },
+    ]);
+    const stored = applyEvents(streamed, [
+      message(4, "assistant", "Twice a day.", { turn_id, reasoning_content: "The moon pulls." }),
+    ]);
+    for (const view of [streamed, stored])
+      expect(view.turns[0]!.parts).toMatchObject([
+        { kind: "reasoning", text: "The moon pulls." },
+        { kind: "text", text: "Twice a day." },
+      ]);
+  });
+
   it("shows a repeated event once", () => {
     const view = applyEvents(EMPTY_VIEW, [message(1, "user", "hi"), message(1, "user", "hi")]);
     expect(view.turns).toHaveLength(1);

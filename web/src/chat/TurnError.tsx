@@ -1,6 +1,7 @@
 import type { TurnView } from "@/chat/chatView";
 import { useMessages } from "@/chat/messages";
 import { Icon } from "@/components/Icon";
+import { InlineCode } from "@/components/InlineCode";
 import { followLink } from "@/router";
 import { describeProblem, useServerTexts } from "@/serverTexts/serverTexts";
 import css from "./TurnError.module.css";
@@ -25,7 +26,11 @@ export function TurnError({ error, retry }: { error: NonNullable<TurnView["error
       <p>
         <strong>{message}</strong>
       </p>
-      {hint && <p className="dim">{hint}</p>}
+      {hint && (
+        <p className="dim">
+          <InlineCode text={hint} />
+        </p>
+      )}
       {original && (
         <p className="dim" lang="en">
           {original}

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import { getJson } from "@/api/http";
-import type { Session } from "@/api/types";
+import type { RuntimeInfo, Session } from "@/api/types";
 import { useMessages } from "@/chat/messages";
 import { useRuntimes } from "@/chat/useRuntimes";
 import type { TurnOptions } from "@/chat/useTurnOptions";
@@ -16,6 +16,15 @@ interface Props {
   session: Session | null;
 }
 
+const RULES = "rules"; // the model of the offline runtime when it has none
+
+/** The model that answers unless another one is chosen: the session's own, if this runtime has it. */
+const findSessionModel = (session: Session | null, runtime: RuntimeInfo | undefined): string | undefined =>
+  session?.model && runtime?.models.includes(session.model) ? session.model : runtime?.models[0];
+
+const labelModel = (model: string, t: ReturnType<typeof useMessages>["t"]) =>
+  model === RULES ? t("chat.model.rules") : model;
+
 /** Who answers the next turn: selects in the row of a wide screen; on a phone a button with the model that opens them. */
 export function TurnOptionsPicker(props: Props) {
   const { t } = useMessages();
@@ -25,10 +34,11 @@ export function TurnOptionsPicker(props: Props) {
   if (!isPhone) return <OptionSelects {...props} />;
   const { options, session } = props;
   const runtime = runtimes.find((one) => (options.runtime ? one.name === options.runtime : one.default));
+  const model = options.model || findSessionModel(session, runtime);
   return (
     <>
       <button type="button" className={css.chosen} aria-haspopup="dialog" onClick={() => setIsOpen(true)}>
-        <span>{options.model || session?.model || runtime?.models[0] || runtime?.label || t("chat.runtime")}</span>
+        <span>{model ? labelModel(model, t) : (runtime?.label ?? t("chat.runtime"))}</span>
         <Icon name="down" size={14} />
       </button>
       {isOpen && (
@@ -60,7 +70,7 @@ function OptionSelects({ options, onChange, session }: Props) {
   const defaultRuntime = runtimes.find((runtime) => runtime.default);
   const chosen = runtimes.find((runtime) => runtime.name === options.runtime) ?? defaultRuntime;
   const models = chosen?.models ?? [];
-  const sessionModel = session?.model && models.includes(session.model) ? session.model : models[0];
+  const sessionModel = findSessionModel(session, chosen);
   return (
     <>
       <label className={css.option}>
@@ -88,11 +98,13 @@ function OptionSelects({ options, onChange, session }: Props) {
             value={models.includes(options.model) ? options.model : ""}
             onChange={(event) => onChange({ ...options, model: event.target.value })}
           >
-            <option value="">{sessionModel ?? t("chat.model")}</option>
+            <option value="">{sessionModel ? labelModel(sessionModel, t) : t("chat.model")}</option>
             {models
               .filter((model) => model !== sessionModel)
               .map((model) => (
-                <option key={model}>{model}</option>
+                <option key={model} value={model}>
+                  {labelModel(model, t)}
+                </option>
               ))}
           </select>
         </label>

@@ -10,10 +10,7 @@ export function applyMessage(turn: TurnView, message: Message): void {
     turn.isUndone = !message.active && !message.compacted;
   } else if (message.role === "assistant") {
     const reasoning = message.reasoning_content || message.reasoning;
-    if (reasoning) {
-      turn.parts.push({ kind: "reasoning", seq: message.seq, isSummarised: message.compacted, text: reasoning });
-      turn.reasoning = "";
-    }
+    if (reasoning) applyReasoning(turn, message, reasoning);
     if (message.content?.trim()) applyText(turn, message);
     turn.isStreaming = false;
     for (const call of message.tool_calls ?? []) {
@@ -36,6 +33,16 @@ export function applyMessage(turn: TurnView, message: Message): void {
   }
 }
 
+/** The stored thoughts stand before their text, in the place of those that were streamed. */
+function applyReasoning(turn: TurnView, message: Message, text: string): void {
+  const part = { kind: "reasoning" as const, seq: message.seq, isSummarised: message.compacted, text };
+  const streamed = turn.isStreaming ? turn.parts.findLastIndex((other) => other.kind === "text") : -1;
+  if (streamed < 0) turn.parts.push(part);
+  else if (turn.parts[streamed - 1]?.kind === "reasoning") turn.parts[streamed - 1] = part;
+  else turn.parts.splice(streamed, 0, part);
+  turn.reasoning = "";
+}
+
 /** The stored message replaces the chunks it was streamed in. */
 function applyText(turn: TurnView, message: Message): void {
   const part = {
@@ -55,6 +62,10 @@ export function applyEvent(turn: TurnView, event: ChatEvent): void {
   } else if (event.name === "chunk") {
     const last = turn.parts.at(-1);
     const isMore = turn.isStreaming && last?.kind === "text";
+    if (!isMore && turn.reasoning) {
+      turn.parts.push({ kind: "reasoning", seq: event.seq, isSummarised: false, text: turn.reasoning });
+      turn.reasoning = "";
+    }
     const text = isMore ? last.text + event.text : event.text;
     const part = { kind: "text" as const, seq: isMore ? last.seq : event.seq, isSummarised: false, text };
     if (isMore) turn.parts[turn.parts.length - 1] = part;

@@ -3,6 +3,7 @@ import type { Connection, GatewayStatus } from "@/gateway/gatewayApi";
 import { type MessageKey, useMessages } from "@/gateway/messages";
 import type { Polled } from "@/gateway/usePolling";
 import { formatNumber, formatRelativeTime } from "@/i18n";
+import { getSourceLabel } from "@/sessions/sourceLabels";
 import css from "./gateway.module.css";
 
 /** Every connection to a chat network, with its last received and last sent message and what is queued since when. */
@@ -61,7 +62,7 @@ function ConnectionCard({ name, connection }: { name: string; connection: Connec
   return (
     <article className={css.connectionCard} data-connection={name} data-health={connection.health}>
       <h3>
-        {name}{" "}
+        {getSourceLabel(name)}{" "}
         <span className={connection.health === "good" ? "pill good" : "pill bad"}>
           {connection.health === "stuck"
             ? t("gateway.stuck")

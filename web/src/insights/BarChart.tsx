@@ -1,9 +1,10 @@
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
+import { type Language, useI18n } from "@/i18n";
 import css from "./insights.module.css";
 import "uplot/dist/uPlot.min.css";
 
-/** A bar per day; a day without a value has none. */
+/** A bar per day or week; one without a value has none. */
 export function BarChart({
   x,
   y,
@@ -15,6 +16,7 @@ export function BarChart({
   label: string;
   isMoney?: boolean;
 }) {
+  const { language } = useI18n();
   const container = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = container.current!;
@@ -31,6 +33,7 @@ export function BarChart({
       {
         width: element.clientWidth,
         height: 200,
+        fmtDate: (template) => uPlot.fmtDate(template, nameDates(language)),
         cursor: { points: { size: 7 } },
         scales: { y: { range: (_, __, maximum) => [0, maximum > 0 ? maximum * 1.08 : 1] } }, // the axis starts at zero, else it would exaggerate
         series: [
@@ -66,6 +69,20 @@ export function BarChart({
       observer.disconnect();
       plot.destroy();
     };
-  }, [x, y, label, isMoney]);
+  }, [x, y, label, isMoney, language]);
   return <div className={css.chart} ref={container} role="img" aria-label={label} />;
+}
+
+/** Months and weekdays in the person's language. */
+function nameDates(language: Language) {
+  const name = (options: Intl.DateTimeFormatOptions, dates: Date[]) =>
+    dates.map((date) => date.toLocaleString(language === "zh" ? "zh-CN" : "en", options));
+  const months = Array.from({ length: 12 }, (_, month) => new Date(2023, month, 1));
+  const days = Array.from({ length: 7 }, (_, day) => new Date(2023, 0, 1 + day)); // that year began on a Sunday
+  return {
+    MMMM: name({ month: "long" }, months),
+    MMM: name({ month: "short" }, months),
+    WWWW: name({ weekday: "long" }, days),
+    WWW: name({ weekday: "short" }, days),
+  };
 }

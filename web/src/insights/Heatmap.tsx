@@ -35,29 +35,31 @@ export function Heatmap({ days }: { days: Array<{ day: string; messages: number 
   }, []);
   const activeDays = cells.filter((cell) => cell.value).length;
   return (
-    <div className="scroll-x" ref={box} tabIndex={0} role="region" aria-label={t("insights.activity")}>
-      <svg
-        className={css.heatmap}
-        viewBox="0 0 720 110"
-        role="img"
-        aria-label={t("insights.activity.label", { n: formatNumber(activeDays, language) })}
-      >
-        {cells.map((cell, index) => {
-          const x = 4 + Math.floor(index / 7) * 13.4;
-          return (
-            <g key={cell.day}>
-              <rect x={x} y={16 + cell.row * 13.2} width="11" height="11" rx="2.5" data-level={cell.level}>
-                <title>{`${cell.day}: ${formatNumber(cell.value, language)}`}</title>
-              </rect>
-              {cell.month && (
-                <text x={x} y="10">
-                  {cell.month}
-                </text>
-              )}
-            </g>
-          );
-        })}
-      </svg>
+    <>
+      <div className="scroll-x" ref={box} tabIndex={0} role="region" aria-label={t("insights.activity")}>
+        <svg
+          className={css.heatmap}
+          viewBox="0 0 720 110"
+          role="img"
+          aria-label={t("insights.activity.label", { n: formatNumber(activeDays, language) })}
+        >
+          {cells.map((cell, index) => {
+            const x = 4 + Math.floor(index / 7) * 13.4;
+            return (
+              <g key={cell.day}>
+                <rect x={x} y={16 + cell.row * 13.2} width="11" height="11" rx="2.5" data-level={cell.level}>
+                  <title>{`${cell.day}: ${formatNumber(cell.value, language)}`}</title>
+                </rect>
+                {cell.month && (
+                  <text x={x} y="10">
+                    {cell.month}
+                  </text>
+                )}
+              </g>
+            );
+          })}
+        </svg>
+      </div>
       <p className={css.heatmapLegend} aria-hidden="true">
         {t("insights.less")}
         <svg className={css.heatmap} viewBox="0 0 66 11">
@@ -67,6 +69,6 @@ export function Heatmap({ days }: { days: Array<{ day: string; messages: number 
         </svg>
         {t("insights.more")}
       </p>
-    </div>
+    </>
   );
 }

@@ -1,11 +1,13 @@
 import { useEffect, useMemo, useState } from "react";
 import { getJson, isAbortError } from "@/api/http";
 import { ErrorMessage } from "@/components/ErrorMessage";
+import { Icon } from "@/components/Icon";
 import { formatNumber } from "@/i18n";
 import { BarChart } from "@/insights/BarChart";
 import { Heatmap } from "@/insights/Heatmap";
 import { type MessageKey, useMessages } from "@/insights/messages";
 import { Outcomes, type ToolStats, ToolSuccess } from "@/insights/ToolStats";
+import { DAYS_IN_BARS, groupByWeek } from "@/insights/weeks";
 import { followLink } from "@/router";
 import { getSourceLabel } from "@/sessions/sourceLabels";
 import css from "./insights.module.css";
@@ -57,12 +59,16 @@ export default function Insights() {
     getJson<ToolStats>("/api/plugins/dashboard/tools", controller.signal).then(setTools, reportFailure);
     return () => controller.abort();
   }, [days]);
-  const x = useMemo(() => (insights?.days ?? []).map((day) => Date.parse(day.day) / 1000), [insights]);
-  const tokens = useMemo(
-    () => (insights?.days ?? []).map((day) => day.input_tokens + day.output_tokens || null),
-    [insights],
-  );
-  const costs = useMemo(() => (insights?.days ?? []).map((day) => day.cost_usd), [insights]);
+  const isWeekly = days > DAYS_IN_BARS;
+  const [tokens, costs] = useMemo(() => {
+    const rows = insights?.days ?? [];
+    const x = rows.map((day) => Date.parse(day.day) / 1000);
+    const series = [
+      { x, y: rows.map((day) => day.input_tokens + day.output_tokens || null) },
+      { x, y: rows.map((day) => day.cost_usd) },
+    ] as const;
+    return isWeekly ? [groupByWeek(series[0]), groupByWeek(series[1])] : series;
+  }, [insights, isWeekly]);
   const tiles: Array<[MessageKey, string, string?]> = insights
     ? [
         ["nav.sessions", formatNumber(insights.totals.sessions, language)],
@@ -96,7 +102,15 @@ export default function Insights() {
           {t("loading")}
         </p>
       )}
-      {insights && (
+      {insights?.totals.sessions === 0 && (
+        <div className="empty-state">
+          <p>{t("insights.empty")}</p>
+          <a className="button" href="/import" onClick={followLink}>
+            <Icon name="download" size={16} /> {t("nav.import")}
+          </a>
+        </div>
+      )}
+      {insights && insights.totals.sessions > 0 && (
         <>
           <dl className={css.statTiles}>
             {tiles.map(([label, value, hint]) => (
@@ -115,17 +129,17 @@ export default function Insights() {
           </section>
           <div className="two-columns">
             <section className="card">
-              <h2>{t("insights.tokens.day")}</h2>
-              {tokens.some((token) => token !== null) ? (
-                <BarChart x={x} y={tokens} label={t("insights.tokens")} />
+              <h2>{t(isWeekly ? "insights.tokens.week" : "insights.tokens.day")}</h2>
+              {tokens.y.some((token) => token !== null) ? (
+                <BarChart {...tokens} label={t("insights.tokens")} />
               ) : (
                 <p className="empty-state">{t("insights.none")}</p>
               )}
             </section>
             <section className="card">
-              <h2>{t("insights.cost.day")}</h2>
-              {costs.some((cost) => cost !== null) ? (
-                <BarChart x={x} y={costs} label={t("insights.cost")} isMoney />
+              <h2>{t(isWeekly ? "insights.cost.week" : "insights.cost.day")}</h2>
+              {costs.y.some((cost) => cost !== null) ? (
+                <BarChart {...costs} label={t("insights.cost")} isMoney />
               ) : (
                 <p className="empty-state">{t("insights.cost.none")}</p>
               )}

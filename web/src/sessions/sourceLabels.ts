@@ -1,4 +1,6 @@
 // What programs are called by people, where that is not their id with a large first letter.
+import { getLanguage } from "@/i18n";
+
 const LABELS: Record<string, string> = {
   "claude-code": "Claude Code",
   opencode: "opencode",
@@ -35,5 +37,8 @@ const LABELS: Record<string, string> = {
   local: "Local room",
 };
 
+const IN_CHINESE: Record<string, string> = { web: "浏览器", cli: "终端", local: "本地房间", sample: "示例", cron: "定时" };
+
 export const getSourceLabel = (source: string): string =>
+  (getLanguage() === "zh" ? IN_CHINESE[source] : undefined) ??
   LABELS[source] ?? source.charAt(0).toUpperCase() + source.slice(1);

@@ -3,6 +3,7 @@ import { getJson } from "@/api/http";
 import { queryClient } from "@/api/query";
 import type { PluginSchema } from "@/api/schema";
 import { ErrorMessage } from "@/components/ErrorMessage";
+import { InlineCode } from "@/components/InlineCode";
 import { useServerTexts } from "@/serverTexts/serverTexts";
 import { useMessages } from "@/settings/messages";
 
@@ -18,28 +19,24 @@ export function PluginList() {
     <section className="card">
       <h2>{t("settings.plugins")}</h2>
       <ErrorMessage error={error} />
-      <div className="scroll-x" tabIndex={0} role="region" aria-label={t("settings.plugins")}>
-        <table>
-          <tbody>
-            {data?.map((plugin) => (
-              <tr key={plugin.name}>
-                <td>
-                  <strong>{plugin.name}</strong>
-                </td>
-                <td>
-                  {texts?.plugins[plugin.name] ?? plugin.summary}
-                  {plugin.problem && <p className="problem-text">{plugin.problem}</p>}
-                </td>
-                <td className="number">
-                  <span className={plugin.problem ? "pill bad" : "pill"}>
-                    {plugin.problem ? t("settings.failed") : t("settings.loaded")}
-                  </span>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ul className="item-list">
+        {data?.map((plugin) => (
+          <li key={plugin.name}>
+            <div className="grow">
+              <p>
+                <strong>{plugin.name}</strong>
+              </p>
+              <p className="dim">
+                <InlineCode text={texts?.plugins[plugin.name] ?? plugin.summary} />
+              </p>
+              {plugin.problem && <p className="problem-text">{plugin.problem}</p>}
+            </div>
+            <span className={plugin.problem ? "pill bad" : "pill"}>
+              {plugin.problem ? t("settings.failed") : t("settings.loaded")}
+            </span>
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }

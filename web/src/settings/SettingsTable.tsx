@@ -3,6 +3,7 @@ import { useState } from "react";
 import { getJson, sendJson } from "@/api/http";
 import { queryClient } from "@/api/query";
 import { ErrorMessage } from "@/components/ErrorMessage";
+import { InlineCode } from "@/components/InlineCode";
 import { showToast } from "@/components/Toasts";
 import { type ServerTexts, useServerTexts } from "@/serverTexts/serverTexts";
 import { useMessages } from "@/settings/messages";
@@ -99,7 +100,9 @@ function SettingRow({ setting, store }: { setting: Setting; store: (changed: Set
           </span>
           {pending !== null && <span className="pill">{t("settings.pending", { value: pending })}</span>}
         </p>
-        <p className="dim">{meaning}</p>
+        <p className="dim">
+          <InlineCode text={meaning ?? ""} />
+        </p>
       </div>
       <div className={css.settingValue}>
         {isForeign ? (
