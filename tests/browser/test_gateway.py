@@ -64,7 +64,7 @@ def test_what_was_handed_over_and_sent_is_kept_in_sight(scripted_site, model):
     hand_over(page, chat="#garden").locator("[data-step=completed][data-state=done]").wait_for()
     page.goto(scripted_site.address + "/gateway/%23garden")
     history = page.get_by_role("region", name="Hand-offs")
-    history.locator("li", has_text="web → local:#garden").locator("[data-handoff=completed]").wait_for()
+    history.locator("li", has_text="Browser → Local room: #garden").locator("[data-handoff=completed]").wait_for()
     ledger = page.get_by_role("region", name="Deliveries").first
     ledger.locator("[data-delivery=sent], [data-delivery=delivered]").first.wait_for()
     assert "Hello from the room." in ledger.inner_text()

@@ -48,6 +48,25 @@ def test_from_an_empty_home_to_an_answer_of_a_model_in_six_clicks_and_one_key(fr
     assert "pasted-key" not in page.content()
 
 
+def test_any_compatible_server_is_connected_by_its_address(fresh, model, find_violations):
+    model.play([Say("Hello from elsewhere.")], [Say("Hello again.")])
+    page = fresh.open("/settings/models")
+    page.get_by_role("button", name=re.compile("^Another server")).click()
+    dialog = page.get_by_role("dialog")
+    assert dialog.get_by_role("button", name="Connect").is_disabled()
+    dialog.get_by_label("Server address").fill(model.url)
+    dialog.get_by_label("API key (optional)").fill("other-key")
+    assert find_violations(page) == []
+    dialog.get_by_role("button", name="Connect").click()
+    dialog.get_by_role("button", name="Use this model").click()
+    page.get_by_text("connected", exact=True).wait_for()
+    page.get_by_role("link", name="Start a chat").click()
+    send_message(page, "hi")
+    page.get_by_text("Hello from elsewhere.").wait_for()
+    assert "Bearer other-key" in {one.headers["authorization"] for one in model.asked}
+    assert "other-key" not in page.content()
+
+
 def test_a_setting_is_changed_refused_and_reset(fresh):
     kept = fresh.server.client.get("/api/plugins/dashboard/settings").json()
     numbers = [one for one in kept if one["kind"] == "number" and one["origin"] == "default" and one["is_live"]]

@@ -3,6 +3,7 @@ import type { Delivery } from "@/gateway/gatewayApi";
 import { type MessageKey, useMessages } from "@/gateway/messages";
 import type { Polled } from "@/gateway/usePolling";
 import { formatDateTime, formatRelativeTime } from "@/i18n";
+import { getSourceLabel } from "@/sessions/sourceLabels";
 import css from "./gateway.module.css";
 
 const SUCCESS_STATES = ["sent", "delivered"];
@@ -30,14 +31,15 @@ export function DeliveryLog({ polled }: { polled: Polled<Delivery[]> }) {
             <tbody>
               {polled.data!.map((delivery) => (
                 <tr key={delivery.id} data-delivery={delivery.state}>
-                  <td className="dim" title={formatDateTime(delivery.created_at, language)}>
+                  <td className={`dim ${css.deliveryTime}`} title={formatDateTime(delivery.created_at, language)}>
                     {formatRelativeTime(delivery.created_at, language)}
                   </td>
                   <td>
-                    <span className="pill">{delivery.platform}</span> <span className="mono dim">{delivery.place}</span>
+                    <span className="pill">{getSourceLabel(delivery.platform)}</span>{" "}
+                    <span className="mono dim">{delivery.place}</span>
                   </td>
                   <td className={css.deliveryText}>
-                    <span title={delivery.text}>{delivery.text.replace(/```\w*\n?/g, "")}</span>
+                    <span title={delivery.text}>{delivery.text.replace(/```\w*\n?|\*\*/g, "")}</span>
                     {delivery.error && <p className="problem-text">{delivery.error}</p>}
                   </td>
                   <td className="number">{delivery.attempts}</td>

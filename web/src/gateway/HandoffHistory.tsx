@@ -5,6 +5,7 @@ import { useMessages } from "@/gateway/messages";
 import type { Polled } from "@/gateway/usePolling";
 import { formatDateTime, formatRelativeTime } from "@/i18n";
 import { followLink } from "@/router";
+import { getSourceLabel } from "@/sessions/sourceLabels";
 import css from "./gateway.module.css";
 
 /** Every hand-off, newest first, with its steps and its outcome. */
@@ -23,7 +24,8 @@ export function HandoffHistory({ polled }: { polled: Polled<Handoff[]> }) {
                 {handoff.title ?? handoff.session}
               </a>
               <span className="pill">
-                {handoff.from_surface} → {handoff.target ? `${handoff.platform}:${handoff.target}` : handoff.platform}
+                {getSourceLabel(handoff.from_surface)} → {getSourceLabel(handoff.platform)}
+                {handoff.target && `: ${handoff.target}`}
               </span>
               <span className="dim" title={formatDateTime(handoff.created_at, language)}>
                 {formatRelativeTime(handoff.created_at, language)}

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "react";
 import { getJson, isAbortError } from "@/api/http";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { Icon } from "@/components/Icon";
-import { formatNumber } from "@/i18n";
+import { formatNumber, type Language } from "@/i18n";
 import { BarChart } from "@/insights/BarChart";
 import { Heatmap } from "@/insights/Heatmap";
 import { type MessageKey, useMessages } from "@/insights/messages";
@@ -161,7 +161,7 @@ export default function Insights() {
             <SessionRanking
               title={t("insights.longest")}
               rows={insights.longest}
-              value={(session) => formatDuration(session.seconds ?? 0)}
+              value={(session) => formatDuration(session.seconds ?? 0, language)}
             />
           </div>
         </>
@@ -251,8 +251,10 @@ function SessionRanking({
   );
 }
 
-function formatDuration(seconds: number): string {
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
-  return seconds < 172_800 ? `${(seconds / 3600).toFixed(1)} h` : `${Math.round(seconds / 86_400)} d`;
+function formatDuration(seconds: number, language: Language): string {
+  const format = (value: number, unit: string, maximumFractionDigits = 0) =>
+    value.toLocaleString(language === "zh" ? "zh-CN" : "en", { style: "unit", unit, maximumFractionDigits });
+  if (seconds < 90) return format(seconds, "second");
+  if (seconds < 5400) return format(seconds / 60, "minute");
+  return seconds < 172_800 ? format(seconds / 3600, "hour", 1) : format(seconds / 86_400, "day");
 }

@@ -37,8 +37,15 @@ const LABELS: Record<string, string> = {
   local: "Local room",
 };
 
-const IN_CHINESE: Record<string, string> = { web: "浏览器", cli: "终端", local: "本地房间", sample: "示例", cron: "定时" };
+const IN_CHINESE: Record<string, string> = {
+  web: "浏览器",
+  cli: "终端",
+  local: "本地房间",
+  sample: "示例",
+  cron: "定时",
+};
 
 export const getSourceLabel = (source: string): string =>
   (getLanguage() === "zh" ? IN_CHINESE[source] : undefined) ??
-  LABELS[source] ?? source.charAt(0).toUpperCase() + source.slice(1);
+  LABELS[source] ??
+  source.charAt(0).toUpperCase() + source.slice(1);

@@ -13,6 +13,17 @@ import css from "./ModelsSection.module.css";
 
 const PROVIDERS_KEY = ["models", "providers"];
 
+const OTHER_SERVER: Provider = {
+  name: "compatible", // what the server calls a provider that it knows by its address alone
+  label: "",
+  base_url: "",
+  needs_key: false,
+  has_key: false,
+  is_saved: false,
+  is_default: false,
+  missing_packages: [],
+};
+
 /** Connect a model: a server found on this machine with one click, or a provider with its key. In force at once. */
 export function ModelsSection() {
   const { t } = useMessages();
@@ -36,7 +47,12 @@ export function ModelsSection() {
       setFailed(problem);
     }
   };
-  const current = data?.providers.find((provider) => provider.is_default);
+  const known = data?.providers ?? [];
+  const isOtherKnown = known.some((provider) => provider.name === OTHER_SERVER.name);
+  const providers = (data && !isOtherKnown ? [...known, OTHER_SERVER] : known).map((provider) =>
+    provider.name === OTHER_SERVER.name ? { ...provider, label: t("models.other") } : provider,
+  );
+  const current = providers.find((provider) => provider.is_default);
   return (
     <>
       <section className="card" aria-labelledby="models-heading">
@@ -59,7 +75,7 @@ export function ModelsSection() {
       <section aria-labelledby="providers-heading">
         <h2 id="providers-heading">{t("models.providers")}</h2>
         <ul className={css.providers}>
-          {data?.providers.map((provider) => (
+          {providers.map((provider) => (
             <li key={provider.name}>
               <button className={css.provider} onClick={() => setOpen(provider)}>
                 <strong>{provider.label}</strong>
@@ -78,6 +94,7 @@ function ProviderState({ provider }: { provider: Provider }) {
   const { t } = useMessages();
   if (provider.is_default) return <span className="pill good">{t("models.default")}</span>;
   if (provider.has_key || provider.is_saved) return <span className="pill good">{t("models.configured")}</span>;
+  if (provider.name === OTHER_SERVER.name) return <span className="dim">{t("models.other.hint")}</span>;
   return <span className="dim">{t(provider.needs_key ? "models.needskey" : "models.nokey")}</span>;
 }
 

@@ -51,7 +51,27 @@ export function ProviderDialog({ provider, close, store, choose }: Props) {
       store(await modelsApi.removeProvider(provider.name));
       close();
     });
-  const canConnect = !provider.needs_key || key !== "" || provider.has_key;
+  const canConnect = provider.needs_key ? key !== "" || provider.has_key : address.trim() !== "";
+  const addressBox = (
+    <input
+      className="mono"
+      aria-label={t("models.address")}
+      placeholder="http://127.0.0.1:8000/v1"
+      value={address}
+      onChange={(event) => setAddress(event.target.value)}
+    />
+  );
+  const addressField = provider.needs_key ? (
+    <details>
+      <summary>{t("models.address")}</summary>
+      {addressBox}
+    </details>
+  ) : (
+    <label>
+      {t("models.address")}
+      {addressBox}
+    </label>
+  );
   return (
     <Dialog label={provider.label} close={close} closeLabel={t("action.close")}>
       <h2>{provider.label}</h2>
@@ -74,28 +94,19 @@ export function ProviderDialog({ provider, close, store, choose }: Props) {
             void connect();
           }}
         >
-          {provider.needs_key && (
-            <label>
-              {t("models.key")}
-              <input
-                type="password"
-                autoComplete="off"
-                value={key}
-                placeholder={provider.has_key ? t("models.key.saved") : ""}
-                onChange={(event) => setKey(event.target.value)}
-              />
-            </label>
-          )}
-          <p className="dim">{t("models.key.hint")}</p>
-          <details open={!provider.needs_key}>
-            <summary>{t("models.address")}</summary>
+          {!provider.needs_key && addressField}
+          <label>
+            {t(provider.needs_key ? "models.key" : "models.key.optional")}
             <input
-              className="mono"
-              aria-label={t("models.address")}
-              value={address}
-              onChange={(event) => setAddress(event.target.value)}
+              type="password"
+              autoComplete="off"
+              value={key}
+              placeholder={provider.has_key ? t("models.key.saved") : ""}
+              onChange={(event) => setKey(event.target.value)}
             />
-          </details>
+          </label>
+          <p className="dim">{t("models.key.hint")}</p>
+          {provider.needs_key && addressField}
           <div className="row">
             <button className="button primary" disabled={isBusy || !canConnect}>
               {isBusy ? t("models.connecting") : t("models.connect")}
