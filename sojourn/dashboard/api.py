@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi import Path as PathParam
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -62,6 +62,11 @@ def router(app: AppContext) -> APIRouter:
     async def bring(wanted: ImportBody) -> ImportState:
         """Begins to bring a history in. One at a time."""
         return await imports.begin(wanted.source, wanted.home)
+
+    @api.post("/import/file", status_code=202, responses=_BUSY)
+    async def bring_file(request: Request, name: Annotated[str, Query(min_length=1, max_length=255)]) -> ImportState:
+        """Begins to bring in a file that another program exported; its bytes are the body."""
+        return await imports.begin_file(app.settings.home / "imports", name, await request.body())
 
     @api.delete("/import")
     async def cancel() -> ImportState:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import re
 import time
 from dataclasses import asdict
+from pathlib import Path
 
 from pydantic import BaseModel, Field
 
-from sojourn.core.errors import Conflict, Interrupted, NotFound, SojournError
+from sojourn.core.errors import BadInput, Conflict, Interrupted, NotFound, SojournError
 from sojourn.ports.app import Histories
 from sojourn.ports.importer import FoundHistory
 
@@ -45,8 +48,7 @@ class ImportJobs:
 
         NotFound, Conflict.
         """
-        if self.state.running:
-            raise Conflict(f"An import of {self.state.source} runs already.", hint="Wait until it is done.")
+        self._require_idle()
         self.state, self._is_cancelled = ImportState(running=True, source=source, home=home, stage="reading"), False
         try:
             found = await asyncio.to_thread(self._app.find_histories)
@@ -59,6 +61,38 @@ class ImportJobs:
             raise NotFound(f"There is no history of {source} at {home}.", hint="Search for histories again.")
         self._task = asyncio.create_task(self._bring(wanted))
         return self.state
+
+    async def begin_file(self, folder: Path, name: str, content: bytes) -> ImportState:
+        """Starts an import of a file that the page sent, such as an export. It is deleted afterwards.
+
+        BadInput, Conflict, SourceUnreadable.
+        """
+        self._require_idle()
+        plain = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)[-100:].lstrip(".")
+        if not plain or not content:
+            raise BadInput("There is no file, or it is empty.", hint="Choose the file that the other program exported.")
+        self.state, self._is_cancelled = ImportState(running=True, home=plain, stage="reading"), False
+        path = folder / plain  # the same name again is the same history
+        try:
+            await asyncio.to_thread(_write_private, path, content)
+            found = await asyncio.to_thread(self._app.find_histories, path)
+        except BaseException:
+            self.state = ImportState()
+            path.unlink(missing_ok=True)
+            raise
+        self.state.source = found[0].source
+        self._task = asyncio.create_task(self._bring_file(found[0], path))
+        return self.state
+
+    async def _bring_file(self, found: FoundHistory, path: Path) -> None:
+        try:
+            await self._bring(found)
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _require_idle(self) -> None:
+        if self.state.running:
+            raise Conflict(f"An import of {self.state.source} runs already.", hint="Wait until it is done.")
 
     def cancel(self) -> ImportState:
         """Ends the import after the sessions that are being written; the next one goes on from there."""
@@ -90,3 +124,11 @@ class ImportJobs:
             state.error = f"{type(error).__name__}: {error}"
         finally:
             state.running, state.seconds_left = False, None
+
+
+def _write_private(path: Path, content: bytes) -> None:
+    """Writes a new file that only its owner can read; a link in its place is not followed."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)

@@ -1,6 +1,7 @@
 """Finding, reading and looking after sessions."""
 
 import gzip
+import json
 import re
 from pathlib import Path
 
@@ -239,6 +240,25 @@ def test_a_golden_history_is_found_and_brought_in(site, home):
     page.get_by_role("main").get_by_role("link", name="Sessions").click()
     page.locator(".session-row").first.wait_for()
     assert site.console_errors == []
+
+
+def test_an_export_is_chosen_in_the_browser(site, find_violations):
+    page = site.open("/import")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Choose a file…").click()
+    chooser.value.set_files({"name": "shopping.json", "mimeType": "application/json", "buffer": b"[1]"})
+    page.get_by_role("alert").wait_for()
+    text = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Why is the sky blue?"]}}
+    chat = {"id": "c1", "create_time": 1.77e9, "mapping": {"n1": {"id": "n1", "parent": None, "message": text}}}
+    export = json.dumps([{**chat, "title": "The sky", "current_node": "n1"}]).encode()
+    page.locator("input[type=file]").set_input_files(
+        {"name": "conversations.json", "mimeType": "application/json", "buffer": export}
+    )
+    page.get_by_text("Imported from ChatGPT").wait_for()
+    assert page.get_by_role("alert").count() == 0
+    assert find_violations(page) == []
+    page.get_by_role("main").get_by_role("link", name="Sessions").click()
+    page.get_by_text("The sky").first.wait_for()
 
 
 def test_the_search_box_is_answered_from_the_history(filled):

@@ -1,6 +1,7 @@
 """Figures, imports and settings for the pages, on a real store."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any, cast
 
@@ -151,7 +152,7 @@ async def test_an_import_is_cancelled_and_goes_on_later(kit, client, tmp_path, m
     first = (await client.post("/import", json=body)).json()
     assert (first["running"], first["stage"]) == (True, "reading")
     stages = set()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(150):
         while not (state := (await client.get("/import")).json())["done"]:
             await asyncio.sleep(0.002)
         stages.add(state["stage"])
@@ -181,3 +182,62 @@ async def test_prompts_are_kept_filled_in_and_deleted(kit, client):
     assert (await client.delete("/prompts/review")).status_code == 204
     assert (await client.delete("/prompts/review")).status_code == 404
     assert (await client.post("/prompts/review/fill", json={})).status_code == 404
+
+
+def write_export(texts: list[str]) -> bytes:
+    """An export of ChatGPT, one conversation for each text."""
+    chats = []
+    for number, text in enumerate(texts):
+        message = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": [text]}}
+        nodes = {
+            "root": {"id": "root", "parent": None, "children": ["n1"], "message": None},
+            "n1": {"id": "n1", "parent": "root", "children": [], "message": {"id": "n1", **message}},
+        }
+        chats.append(
+            {"id": f"chat-{number}", "title": text, "create_time": 1.77e9, "mapping": nodes, "current_node": "n1"}
+        )
+    return json.dumps(chats).encode()
+
+
+async def send_export(client, name: str, content: bytes) -> dict[str, Any]:
+    answer = await client.post("/import/file", params={"name": name}, content=content)
+    assert answer.status_code == 202, answer.text
+    while (state := (await client.get("/import")).json())["running"]:
+        await asyncio.sleep(0.02)
+    return state
+
+
+async def test_an_export_is_sent_and_brought_in_once_and_its_file_is_deleted(kit, client):
+    state = await send_export(client, "conversations.json", write_export(["Why is the sky blue?"]))
+    assert (state["error"], state["source"], state["report"]["imported"]) == ("", "chatgpt", 1)
+    state = await send_export(client, "conversations.json", write_export(["Why is the sky blue?", "And the sea?"]))
+    assert (state["report"]["found"], state["report"]["imported"]) == (2, 1)
+    assert [*(kit.settings.home / "imports").iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("../../state.db", b"SQLite"),
+        ("notes.json", b"[1, 2]"),
+        ("/etc/passwd", b"root:x"),
+        ("...", b"[]"),
+        ("a.json", b""),
+    ],
+)
+async def test_a_file_that_is_no_history_is_refused_and_leaves_nothing(kit, client, name, content):
+    assert kit.store is not None
+    before = {path for path in kit.settings.home.rglob("*") if path.is_file()}
+    answer = await client.post("/import/file", params={"name": name}, content=content)
+    assert answer.status_code in (400, 422), answer.text
+    assert answer.json()["hint"]
+    assert {path for path in kit.settings.home.rglob("*") if path.is_file()} <= before
+    assert (await client.get("/import")).json()["running"] is False
+
+
+async def test_a_link_in_the_place_of_a_sent_file_is_not_followed(kit, client, tmp_path):
+    (tmp_path / "precious").write_text("mine")
+    (kit.settings.home / "imports").mkdir(parents=True)
+    (kit.settings.home / "imports" / "chat.json").symlink_to(tmp_path / "precious")
+    await client.post("/import/file", params={"name": "chat.json"}, content=b"[1]")
+    assert (tmp_path / "precious").read_text() == "mine"

@@ -1,6 +1,7 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { getJson, isAbortError, sendJson } from "@/api/http";
 import type { FoundHistory } from "@/api/types";
+import { uploadFile } from "@/api/upload";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { Icon } from "@/components/Icon";
 import { useMessages } from "@/histories/messages";
@@ -91,9 +92,7 @@ export default function Import() {
       {histories?.length === 0 && (
         <div className="empty-state">
           <p>{t("import.none")}</p>
-          <p>
-            {t("import.where")} <code>sojourn import PATH</code>
-          </p>
+          <p>{t("import.where")}</p>
         </div>
       )}
       <ul className="history-list">
@@ -125,7 +124,57 @@ export default function Import() {
           </li>
         ))}
       </ul>
+      <ImportFile isBusy={Boolean(state?.running)} onStart={setState} onError={setError} />
     </div>
+  );
+}
+
+interface FileProps {
+  isBusy: boolean;
+  onStart: (state: ImportState) => void;
+  onError: (error: unknown) => void;
+}
+
+/** A file that a person downloaded from another program, such as the export of a chat site. */
+function ImportFile({ isBusy, onStart, onError }: FileProps) {
+  const { t } = useMessages();
+  const input = useRef<HTMLInputElement>(null);
+  const [isSending, setIsSending] = useState(false);
+  const send = async (file: File | undefined) => {
+    if (!file) return;
+    onError(null);
+    setIsSending(true);
+    try {
+      onStart(
+        await uploadFile<ImportState>(`${IMPORT_API}/file?name=${encodeURIComponent(file.name)}`, file, () => {}),
+      );
+    } catch (problem) {
+      onError(problem);
+    }
+    setIsSending(false);
+  };
+  return (
+    <section className="card row">
+      <div className="grow">
+        <h2>{t("import.file")}</h2>
+        <p className="dim">
+          {t("import.file.about")} <code>sojourn import PATH</code>
+        </p>
+      </div>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        accept=".json,.jsonl,.zip"
+        onChange={(event) => {
+          void send(event.target.files?.[0]);
+          event.target.value = "";
+        }}
+      />
+      <button className="button" disabled={isBusy || isSending} onClick={() => input.current?.click()}>
+        <Icon name="file" size={16} /> {t("import.file.choose")}
+      </button>
+    </section>
   );
 }
 

@@ -4,6 +4,10 @@ import { getLanguage } from "@/i18n";
 const LABELS: Record<string, string> = {
   "claude-code": "Claude Code",
   opencode: "opencode",
+  chatgpt: "ChatGPT",
+  "claude-ai": "Claude.ai",
+  librechat: "LibreChat",
+  "open-webui": "Open WebUI",
   web: "Browser",
   cli: "Terminal",
   whatsapp: "WhatsApp",

@@ -54,6 +54,7 @@ export function ProviderDialog({ provider, close, store, choose }: Props) {
   const canConnect = provider.needs_key ? key !== "" || provider.has_key : address.trim() !== "";
   const addressBox = (
     <input
+      id="server-address"
       className="mono"
       aria-label={t("models.address")}
       placeholder="http://127.0.0.1:8000/v1"
@@ -67,10 +68,10 @@ export function ProviderDialog({ provider, close, store, choose }: Props) {
       {addressBox}
     </details>
   ) : (
-    <label>
-      {t("models.address")}
+    <div className={css.addressField}>
+      <label htmlFor="server-address">{t("models.address")}</label>
       {addressBox}
-    </label>
+    </div>
   );
   return (
     <Dialog label={provider.label} close={close} closeLabel={t("action.close")}>
