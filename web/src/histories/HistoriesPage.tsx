@@ -154,13 +154,11 @@ function ImportFile({ isBusy, onStart, onError }: FileProps) {
     setIsSending(false);
   };
   return (
-    <section className="card row">
-      <div className="grow">
-        <h2>{t("import.file")}</h2>
-        <p className="dim">
-          {t("import.file.about")} <code>sojourn import PATH</code>
-        </p>
-      </div>
+    <section className="card">
+      <h2>{t("import.file")}</h2>
+      <p className="dim">
+        {t("import.file.about")} <code>sojourn import PATH</code>
+      </p>
       <input
         ref={input}
         type="file"

@@ -67,7 +67,9 @@ export function ModelsSection() {
             </a>
           </p>
         ) : (
-          <p className="dim">{t("models.none")}</p>
+          <p className="dim" role="status">
+            {t(data ? "models.none" : "loading")}
+          </p>
         )}
         <ErrorMessage error={failed ?? error} />
       </section>
