@@ -186,7 +186,9 @@ async def test_hundred_calls_leave_no_descriptor_open(kit, room):
     before = open_descriptors()
     for _ in range(30):
         await asyncio.gather(*(call(kit, room, "terminal", command="echo x") for _ in range(3)))
-    assert open_descriptors() <= before + 1
+    async with asyncio.timeout(20):  # the last ones are closed when the event loop hears of their ends
+        while open_descriptors() > before + 1:
+            await asyncio.sleep(0.05)
 
 
 async def test_unknown_shell_command_is_a_result_not_a_crash(kit, room):
