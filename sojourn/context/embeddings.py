@@ -10,7 +10,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from sojourn.core.errors import SojournError
 from sojourn.lazy import Lazy
@@ -43,6 +43,15 @@ class Embedder(Protocol):
 
         centred: what many texts have in common does not count
         """
+        ...
+
+
+@runtime_checkable
+class MatchesWords(Protocol):
+    """An embedder that knows single words."""
+
+    def match_words(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Returns how much of the query's words each text has, be it in other words; from 0 to 1."""
         ...
 
 

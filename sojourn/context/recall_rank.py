@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from sojourn.context.embeddings import LOAD_WAIT_SECONDS, Embedders
+from sojourn.context.embeddings import LOAD_WAIT_SECONDS, Embedders, MatchesWords
 from sojourn.context.time_words import Period, parse_period
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import OWNER, Principal, SessionId
@@ -18,8 +18,9 @@ MAX_RANKED = 200  # messages
 MAX_SAID_CHARS = 4_000  # of a request: its beginning and its end; every word of it is looked up
 _NO_SESSION = SessionId("")
 _ROLES = ("user", "assistant")
-_SIMILARITY_WEIGHT = 0.3
-_MAX_COMPARED = 60  # messages whose meaning is compared with the request
+_SIMILARITY_WEIGHT = 0.2  # of the meaning as a whole
+_WORDS_WEIGHT, _UNRELATED_SHARE = 0.5, 0.35  # of words near in meaning; of them, what unrelated messages have too
+_MAX_ASKED = 60  # messages that an embedding server compares in the time that a turn has
 _COMPARED_CHARS = 400  # of a message
 _PERIOD_WEIGHT = 0.15
 _AFTER_SECONDS = 14 * 86_400.0  # what happened in a period is told in it or soon after
@@ -58,14 +59,11 @@ async def rank_memories(
         return []
     if not hits:
         return []
-    near = await asyncio.to_thread(
-        _compare, app, said, [hit.text[:_COMPARED_CHARS] for hit in hits[:_MAX_COMPARED]], wait
-    )
-    added = [_SIMILARITY_WEIGHT * value for value in near] + [0.0] * (len(hits) - len(near))
-    added = [more + _period_bonus(hit, period) for hit, more in zip(hits, added, strict=True)]
-    scored = [
-        replace(hit, score=round(hit.score + more, 4)) if more else hit for hit, more in zip(hits, added, strict=True)
-    ]
+    near, words = await asyncio.to_thread(_compare, app, said, [hit.text[:_COMPARED_CHARS] for hit in hits], wait)
+    scores = [hit.score + more + _period_bonus(hit, period) for hit, more in zip(hits, near, strict=True)]
+    totals = [score + more for score, more in zip(scores, words, strict=True)]
+    scale = max(scores) / (max(totals) or 1.0)  # near words order what fits, and are no reason to speak
+    scored = [replace(hit, score=round(scale * total, 4)) for hit, total in zip(hits, totals, strict=True)]
     return sorted(scored, key=lambda hit: -hit.score)[:limit]
 
 
@@ -80,12 +78,20 @@ def _period_bonus(hit: SearchHit, period: Period | None) -> float:
     return _PERIOD_WEIGHT if is_in else 0.0
 
 
-def _compare(app: PluginContext, said: str, texts: Sequence[str], wait: bool) -> list[float]:
-    """Returns the similarity of each text with the request, from 0 to 1. Blocks."""
-    embedder = app.shared(Embedders).word_vectors(None if wait else LOAD_WAIT_SECONDS) if texts else None
+def _compare(app: PluginContext, said: str, texts: Sequence[str], wait: bool) -> tuple[list[float], list[float]]:
+    """Returns what the meaning of each text as a whole, and its words, may add to its score. Blocks."""
+    embedder = app.shared(Embedders).word_vectors(None if wait else LOAD_WAIT_SECONDS)
+    near, words = [0.0] * len(texts), [0.0] * len(texts)
     if embedder is None:
-        return [0.0] * len(texts)
-    return [max(0.0, value) for value in embedder.similarities(said, texts)]
+        return near, words
+    compared = texts
+    if isinstance(embedder, MatchesWords):
+        shares = embedder.match_words(said, texts)
+        words = [_WORDS_WEIGHT * max(0.0, share - _UNRELATED_SHARE) for share in shares]
+    else:
+        compared = texts[:_MAX_ASKED]
+    near[: len(compared)] = [_SIMILARITY_WEIGHT * max(0.0, value) for value in embedder.similarities(said, compared)]
+    return near, words
 
 
 def format_day(timestamp: float) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from threading import Lock
 
@@ -12,8 +13,12 @@ from numpy.typing import NDArray
 
 from sojourn.core.errors import MissingPackage
 from sojourn.ports.app import HasSettings
+from sojourn.text.stemming import is_stop_word
 
-_MAX_CACHED_VECTORS = 20_000  # vectors
+_MAX_CACHED_VECTORS = 20_000  # vectors of texts
+_MAX_WORDS = 32_768  # in the table of word vectors; further ones resemble nothing
+_SAME_WORD = 0.8  # similarity from which on a word counts as another form of the same
+_WORD = re.compile(r"[^\W_]+")
 
 
 class WordVectors:
@@ -26,6 +31,8 @@ class WordVectors:
         except (OSError, ValueError) as error:
             raise MissingPackage(f"wordllama cannot be used: {error}.", hint="Install it again with pip.") from error
         self._cache: dict[str, NDArray[numpy.float32]] = {}
+        self._row_of: dict[str, int] = {}  # of words, in the table below
+        self._words = numpy.zeros((_MAX_WORDS, self._model.embedding.shape[1]), numpy.float32)
         self._lock = Lock()
 
     @property
@@ -42,6 +49,39 @@ class WordVectors:
         common = vectors[:-1].mean(axis=0) if centred and len(texts) >= 20 else numpy.zeros_like(vectors[-1])
         apart = _normalise(vectors - common)
         return [float(value) for value in apart[:-1] @ apart[-1]]
+
+    def match_words(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Returns how much of the query each text has, from 0 to 1: the similarity of the word that is nearest to each
+        word of the query, weighted by how few of the texts have that word."""
+        found = [set(_WORD.findall(text.lower())) or {""} for text in texts]
+        with self._lock:
+            if len(self._row_of) > _MAX_WORDS // 2:
+                self._row_of.clear()
+            asked = self._list_rows(set(_WORD.findall(query.lower())))
+            flat = self._list_rows(word for words in found for word in words)
+            asked = asked[asked > 0]
+            known, at = numpy.unique(flat, return_inverse=True)
+            # Not `@`, whose threads take more processor time than the products.
+            near = numpy.maximum(numpy.einsum("ij,kj->ik", self._words[asked], self._words[known]), 0)
+        if not asked.size or not texts:
+            return [0.0] * len(texts)
+        starts = numpy.cumsum([0, *map(len, found[:-1])])
+        best = numpy.maximum.reduceat(near[:, at], starts, axis=1)
+        having = (best >= _SAME_WORD).sum(axis=1)
+        rarity = numpy.log(1 + (2 * len(texts) - having + 0.5) / (having + 0.5))
+        return [float(value) for value in rarity @ best / rarity.sum()]
+
+    def _list_rows(self, words: Iterable[str]) -> NDArray[numpy.intp]:
+        """Returns the row of each word in the table of word vectors; words that say nothing have that of zeros."""
+        words, row_of = list(words), self._row_of
+        if new := {word for word in words if word not in row_of}:
+            first = max(row_of.values(), default=0) + 1
+            telling = [word for word in new if word and not is_stop_word(word)][: _MAX_WORDS - first]
+            row_of.update(dict.fromkeys(new, 0))
+            row_of.update(zip(telling, range(first, first + len(telling)), strict=True))
+            if telling:
+                self._words[first : first + len(telling)] = self._model.embed(telling, norm=True)
+        return numpy.fromiter(map(row_of.__getitem__, words), numpy.intp, len(words))
 
     def _vectors(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
         with self._lock:

@@ -1,4 +1,4 @@
-"""The shortlist with the real word vectors."""
+"""The shortlist and recall with the real word vectors."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,11 @@ import pytest
 
 from sojourn import config
 from sojourn.app import App
+from sojourn.context import word_vectors
+from sojourn.context.recall_rank import rank_memories
 from sojourn.context.skills import SkillIndex
+from sojourn.context.word_vectors import WordVectors
+from sojourn.core.messages import user
 
 LIBRARY = Path(__file__).parents[2] / "data" / "skills" / "library"
 
@@ -29,3 +33,38 @@ def test_nine_of_ten_held_out_requests_find_their_skill(kit: App) -> None:
     held, shelf = [row for row in rows if row["half"] == "held-out"], kit.shared(SkillIndex)
     first = ([one.skill.name for one in shelf.rank(row["say"], wait=True)[:5]] for row in held)
     assert sum(row["skill"] in names for row, names in zip(held, first, strict=True)) >= 0.9 * len(held)
+
+
+def test_words_that_are_near_in_meaning_count(kit: App) -> None:
+    vectors = WordVectors(kit)
+    texts = ["She purchased a bicycle.", "The garden is green.", "", "the of and"]
+    near, far, empty, only_stop_words = vectors.match_words("buy a bike", texts)
+    assert near > 0.4 > far
+    assert empty == only_stop_words == 0
+    assert vectors.match_words("buy a bike", ["buy a bike"]) == [pytest.approx(1, abs=1e-3)]
+    assert vectors.match_words("and the", texts) == [0, 0, 0, 0]
+    assert vectors.match_words("buy", []) == []
+
+
+def test_more_words_than_the_table_holds_do_no_harm(kit: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_vectors, "_MAX_WORDS", 8)
+    vectors = WordVectors(kit)
+    many = " ".join(f"word{number}" for number in range(50))
+    assert len(vectors.match_words("buy a bike", [many, "purchased"])) == 2
+    near, _ = vectors.match_words("buy a bike", ["purchased", "green"])
+    assert near > 0.3
+
+
+async def test_near_words_order_what_is_recalled_and_leave_the_best_score_alone(
+    kit: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await kit.store.create(title="Town")
+    lease = await kit.store.lease(session.id, holder="test", surface="cli")
+    said = ("Maria sold the old piano in May.", "Maria purchased a piano at the fair.")
+    await kit.store.append(lease, [user(text) for text in said])
+    await kit.store.index()
+    hits = await rank_memories(kit, "which piano did Maria buy?", wait=True)
+    assert hits[0].text == said[1]
+    monkeypatch.setattr("sojourn.context.recall_rank._WORDS_WEIGHT", 0.0)
+    plain = await rank_memories(kit, "which piano did Maria buy?", wait=True)
+    assert hits[0].score == plain[0].score
