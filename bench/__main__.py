@@ -26,6 +26,7 @@ ALL = (
     "skills",
     "memory",
     "search",
+    "bfcl-memory",
     "handoff",
     "gateway_idle",
     "scale",
@@ -39,13 +40,13 @@ WITH_DATA = ("locomo", "toole")  # only if named, with their data
 
 def main() -> int:
     options = next((sys.argv[at:] for at, word in enumerate(sys.argv) if word.startswith("--")), [])
-    asked = sys.argv[1 : len(sys.argv) - len(options)] or [name for name in ALL if (HERE / f"{name}.py").exists()]
+    asked = sys.argv[1 : len(sys.argv) - len(options)] or list(ALL)
     unknown = [name for name in asked if name not in (*ALL, *WITH_DATA)]
     if unknown:
         names = ", ".join((*ALL, *WITH_DATA))
         print(f"there is no measurement {', '.join(unknown)}; there are {names}", file=sys.stderr)
         return 2
-    commands = ([sys.executable, "-m", f"bench.{name}", *options] for name in asked)
+    commands = ([sys.executable, "-m", f"bench.{name.replace('-', '_')}", *options] for name in asked)
     return max(subprocess.run(command, cwd=HERE.parent).returncode for command in commands)
 
 
