@@ -1,41 +1,53 @@
-"""Statistics of the store for pages: counted once, served at once, counted again in the background after a change."""
+"""Statistics of the store for pages: from counters at once; what needs the whole file is measured behind them."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from dataclasses import replace
 
 from sojourn.core.errors import SojournError
 from sojourn.ports.store import Store
 from sojourn.ports.store_admin import StoreStats
 
+_MEASURE_SECONDS = 3600.0  # between two measurements of what uses the space
 logger = logging.getLogger(__name__)
 
 
 class StatsCache:
-    """The last statistics. Counting reads the whole store, which nobody should wait for twice."""
+    """The last statistics. A store without counters reads all of itself, which nobody should wait for twice."""
 
     def __init__(self) -> None:
         self._store: Store | None = None
         self._known: tuple[int, StoreStats] | None = None  # with the change it was counted at
+        self._measured_at: float | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def read(self, store: Store) -> StoreStats:
         """Waits only for the first count; a later answer may be one change behind, and is counted again."""
         if store is not self._store:
-            self._store, self._known = store, None
+            self._store, self._known, self._measured_at = store, None, None
         at = await store.last_change()
         if self._known is None:
-            self._known = at, await store.stats()
-        elif self._known[0] != at and (self._task is None or self._task.done()):
+            self._known = at, await store.stats(by_part=False)
+        if (self._known[0] != at or self._measured_at is None) and (self._task is None or self._task.done()):
             self._task = asyncio.create_task(self._count(store, at))
         return self._known[1]
 
     async def _count(self, store: Store, at: int) -> None:
+        now = time.monotonic()
+        is_due = self._measured_at is None or now - self._measured_at >= _MEASURE_SECONDS
         try:
-            found = at, await store.stats()
+            found = await store.stats(by_part=False)
+            self._keep(store, at, found)
+            if is_due:
+                self._measured_at = now
+                self._keep(store, at, await store.stats())
         except SojournError as error:
             logger.debug("the store could not be counted: %s", error)
-            return
+
+    def _keep(self, store: Store, at: int, found: StoreStats) -> None:
         if store is self._store:
-            self._known = found
+            before = self._known[1].bytes_by if self._known else {}
+            self._known = at, replace(found, bytes_by=found.bytes_by or before)

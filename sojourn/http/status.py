@@ -79,7 +79,8 @@ async def health(context: ContextDep, mounts: PluginRoutesDep) -> schemas.Health
 
 @router.get("/api/stats", summary="The store in figures")
 async def stats(store: StoreDep, cache: StatsCacheDep) -> schemas.StatsSchema:
-    """Quick: counting reads the whole store, so an answer may be one change behind while it is counted again."""
+    """Quick: an answer may be one change behind while it is counted again. What uses the space (`bytes_by`) is measured
+    behind the first answer, and then at most once an hour: it reads the whole file."""
     return schemas.StatsSchema.model_validate(await cache.read(store))
 
 

@@ -135,6 +135,17 @@ class MaintenanceContract:
         assert stats.kind
         assert stats.place
 
+    async def test_stats_follow_what_is_removed_and_moved(self, store: Store) -> None:
+        gone, kept = await begin(store, "a", Chunk("b"), assistant("c")), await begin(store, "d", source="web")
+        await store.forget(gone)
+        stats = await store.stats(by_part=False)
+        assert (stats.sessions, stats.messages, stats.events) == (1, 1, 0)
+        assert (stats.sessions_by_source, stats.messages_by_role) == ({"web": 1}, {"user": 1})
+        await store.forget(kept)
+        stats = await store.stats(by_part=False)
+        assert (stats.sessions_by_source, stats.messages_by_role, stats.records) == ({}, {}, 0)
+        assert (await store.verify()).clean
+
     async def test_stats_of_an_empty_store_are_zeros(self, store: Store) -> None:
         stats = await store.stats()
         assert (stats.sessions, stats.messages, stats.events, stats.not_indexed) == (0, 0, 0, 0)

@@ -21,6 +21,7 @@ from sojourn.testing.store_steps import begin, find_hits
 from sojourn.text.tokenizer import extract_terms
 
 OpenStores = Callable[[], tuple[SqliteStore | PostgresStore, SqliteStore | PostgresStore]]
+COUNTS_MIGRATION = 10
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -67,7 +68,7 @@ async def old_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("DROP SCHEMA public CASCADE")
             connection.execute("CREATE SCHEMA public")
-    made = PostgresStore(url) if url else SqliteStore(path)
+    made = PostgresStore(url) if url else SqliteStore(path, migrations=load_migrations()[:8])
     session = await made.create()
     lease = await made.lease(session.id, holder="old", surface="cli")
     await made.append(lease, [user(text) for text in TEXTS])
@@ -86,10 +87,8 @@ async def old_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
             opened.execute("INSERT INTO search_index(search_index) VALUES ('delete-all')")
             words_of = [(id, " ".join(sorted(extract_terms(text)))) for id, text in rows]
             opened.executemany("INSERT INTO search_index(rowid, terms) VALUES (?, ?)", words_of)
-            opened.execute("DELETE FROM schema_migrations WHERE number > 8")
             opened.execute("DELETE FROM meta WHERE key = 'underived_to'")
             opened.execute("UPDATE meta SET value = ? WHERE key = 'indexed_to'", (f"1:{rows[-1][0]}",))
-            opened.execute("PRAGMA user_version = 8")
     store = PostgresStore(url) if url else SqliteStore(path)
     yield store
     await store.close()
@@ -116,3 +115,23 @@ async def test_a_session_is_forgotten_while_its_index_is_completed(old_store: Sq
     await old_store.index()
     for order in ("newest", "relevance"):
         assert await find_hits(old_store, "pump", order=order) == []
+
+
+async def test_rows_of_an_older_version_are_counted_once_and_a_wrong_counter_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    old = SqliteStore(path, migrations=load_migrations()[: COUNTS_MIGRATION - 1])
+    await begin(old, "one")
+    await begin(old, "two", source="web")
+    await old.close()
+    store = SqliteStore(path)
+    try:
+        await begin(store, "three")
+        stats = await store.stats(by_part=False)
+        assert (stats.messages, stats.sessions_by_source, stats.bytes_by) == (3, {"cli": 2, "web": 1}, {})
+        assert (await store.verify()).clean
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("UPDATE counts SET n = n + 1 WHERE name = 'messages'")
+            connection.commit()
+        assert "counters" in (await store.verify()).problems[0]
+    finally:
+        await store.close()

@@ -138,7 +138,7 @@ def _check_secrets(context: CommandContext, settings: Settings) -> Iterator[Doct
         yield DoctorCheck("secrets", "warning", "secrets are not redacted", "`sojourn config set redact yes`", mend)
         return
     try:
-        found = context.run(lambda app: app.store.stats()).redacted
+        found = context.run(lambda app: app.store.stats(by_part=False)).redacted
     except SojournError:
         return  # the check of the store has said why
     if found:

@@ -78,7 +78,7 @@ async def list_sessions(
 
 async def _describe_unknown(app: AppContext, sources: tuple[str, ...]) -> str:
     """What to say when nothing comes from a source; empty if it is a known one."""
-    known = (await app.store.stats()).sessions_by_source
+    known = (await app.store.stats(by_part=False)).sessions_by_source
     unknown = [one for one in sources if one not in known]
     there = f"There are: {', '.join(sorted(known))}." if known else "There are no sessions yet."
     return f"No session comes from {' or '.join(unknown)}. {there}" if unknown else ""

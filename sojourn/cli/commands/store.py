@@ -108,7 +108,7 @@ async def restore(context: CommandContext, app: AppContext, copy: Path, yes: boo
     archive, files = archive_beside(copy), 0
     if archive.is_file():
         files = await asyncio.to_thread(restore_home_files, app.settings.home, archive)
-    found = await app.store.stats()
+    found = await app.store.stats(by_part=False)
     also = f" {pluralize(files, 'missing file')} put back." if files else ""
     context.say(
         f"Restored from {copy}: {found.sessions:,} sessions, {found.messages:,} messages.{also}",
@@ -128,7 +128,7 @@ async def migrate(context: CommandContext, app: AppContext, target: str, dry_run
     """
     if dry_run:
         await app.migrate(target, dry_run=True)
-        found = await app.store.stats()
+        found = await app.store.stats(by_part=False)
         words = f"{found.sessions:,} sessions, {found.messages:,} messages, {found.events:,} events would be copied."
         context.say(
             f"The target can be used and is empty. {words}",

@@ -180,7 +180,7 @@ class PostgresStore(SqlStore):
         return replace(removed, remaining=maintenance.REMAINING_COPIES)
 
     # maintenance
-    async def stats(self) -> StoreStats:
+    async def stats(self, *, by_part: bool = True) -> StoreStats:
         state = await asyncio.to_thread(self._transactions.ensure_open)
         return await self._read(lambda db: maintenance.collect_stats(db, str(self.address), state.schema, state.stale))
 

@@ -10,7 +10,7 @@ from typing import Any
 from sojourn.core.errors import BadInput, SojournError
 from sojourn.ports.store import Health, HealthState
 from sojourn.stores.sql.db import Db, fetch_number, insert_statement, placeholders
-from sojourn.stores.sql.kept_secrets import read_state
+from sojourn.stores.sql.kept_secrets import count_found
 from sojourn.stores.sql.tables import TABLES, TABLES_BY_NAME
 
 # Each query counts rows that must not exist; its text describes them.
@@ -64,7 +64,7 @@ def collect_statistics(db: Db) -> dict[str, Any]:
     return {
         **count_checked_rows(db),
         "sessions_by_source": {row["source"]: row["n"] for row in by_source},
-        "redacted": int((read_state(db) or {}).get("found", 0)),
+        "redacted": count_found(db),
         "messages_by_role": {row["role"]: row["n"] for row in by_role},
     }
 

@@ -44,6 +44,11 @@ def read_state(db: Db) -> dict[str, Any] | None:
     return None if row is None else dict(json.loads(row["value"]))
 
 
+def count_found(db: Db) -> int:
+    """How many secrets were found so far."""
+    return int((read_state(db) or {}).get("found", 0))
+
+
 def redact_store(run: Run) -> int:
     """Redacts everything that is left, and returns how many secrets were found in all."""
     total, done = run(lambda db: fetch_number(db, "SELECT count(*) AS n FROM sessions")), 0
@@ -51,7 +56,7 @@ def redact_store(run: Run) -> int:
         done += 1
         if done % _REPORT_SESSIONS == 0:
             logger.warning("older text is being redacted: %s of %s sessions", f"{done:,}", f"{total:,}")
-    return int((run(read_state) or {}).get("found", 0))
+    return int(run(count_found))
 
 
 def finish(db: Db) -> None:

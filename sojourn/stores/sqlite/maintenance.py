@@ -29,26 +29,50 @@ _CHECKPOINT_TRIES = 50
 _CHECKPOINT_PAUSE_SECONDS = 0.1
 
 
-def collect_stats(db: Db, path: Path) -> StoreStats:
-    sizes = db.fetch_all("SELECT name, sum(pgsize) AS bytes FROM dbstat GROUP BY name")
+def collect_stats(db: Db, path: Path, *, by_part: bool) -> StoreStats:
+    """The counters that the database keeps; `by_part` reads every page of the file."""
+    wal = path.with_name(path.name + "-wal")
+    wal_bytes = wal.stat().st_size if wal.exists() else 0
+    counts: dict[str, dict[str, int]] = {name: {} for name in ("sessions", "messages", "events", "records")}
+    for row in db.fetch_all("SELECT name, part, n FROM counts WHERE n > 0 ORDER BY n DESC, part"):
+        counts[row["name"]][row["part"]] = row["n"]
+    return StoreStats(
+        kind="sqlite",
+        place=str(path),
+        schema=fetch_number(db, "SELECT user_version AS n FROM pragma_user_version"),
+        **{name: sum(parts.values()) for name, parts in counts.items()},
+        not_indexed=index.count_waiting(db),
+        bytes=path.stat().st_size + wal_bytes,
+        bytes_by={**_measure_parts(db), "write-ahead log": wal_bytes} if by_part else {},
+        sessions_by_source=counts["sessions"],
+        messages_by_role=counts["messages"],
+        redacted=kept_secrets.count_found(db),
+    )
+
+
+def _measure_parts(db: Db) -> dict[str, int]:
     bytes_by: dict[str, int] = {"messages": 0, "search index": 0, "sessions": 0, "events": 0, "other": 0}
-    for row in sizes:
+    for row in db.fetch_all("SELECT name, sum(pgsize) AS bytes FROM dbstat GROUP BY name"):
         name = row["name"]
         kind = next(
             (k for k in ("messages", "sessions", "events") if name.startswith((k, f"sqlite_autoindex_{k}"))), "other"
         )
         bytes_by["search index" if name.startswith(_INDEX_TABLE) else kind] += row["bytes"]
-    wal = path.with_name(path.name + "-wal")
-    bytes_by["write-ahead log"] = wal.stat().st_size if wal.exists() else 0
-    return StoreStats(
-        kind="sqlite",
-        place=str(path),
-        schema=fetch_number(db, "SELECT user_version AS n FROM pragma_user_version"),
-        not_indexed=index.count_waiting(db),
-        bytes=path.stat().st_size + bytes_by["write-ahead log"],
-        bytes_by=bytes_by,
-        **admin.collect_statistics(db),
+    return bytes_by
+
+
+def _find_wrong_counts(db: Db) -> list[str]:
+    """Compares the counters that triggers keep with the rows."""
+    columns = {"sessions": "source", "messages": "role", "events": "''", "records": "''"}
+    rows = " UNION ALL ".join(
+        f"SELECT '{name}' AS name, {part} AS part, count(*) AS n FROM {name} GROUP BY 2 HAVING count(*) > 0"
+        for name, part in columns.items()
     )
+    both = f"SELECT name, part, n FROM counts WHERE n <> 0 UNION ALL {rows}"
+    wrong = fetch_number(
+        db, f"SELECT count(*) AS n FROM (SELECT 1 FROM ({both}) GROUP BY name, part, n HAVING count(*) <> 2)"
+    )
+    return [f"{wrong} counters of rows are wrong"] if wrong else []
 
 
 def verify(db: Db, progress: Progress | None) -> VerifyReport:
@@ -58,7 +82,7 @@ def verify(db: Db, progress: Progress | None) -> VerifyReport:
     report("pages", 0, 3)
     problems += [row[0] for row in db.fetch_all("PRAGMA integrity_check(20)") if row[0] != "ok"]  # type: ignore[index]
     report("rows", 1, 3)
-    problems += admin.find_violations(db)
+    problems += admin.find_violations(db) + _find_wrong_counts(db)
     report("index", 2, 3)
     upto, last = index.read_state(db).indexed_to, fetch_number(db, "SELECT max(id) AS n FROM messages")
     if last and upto > fetch_number(db, "SELECT seq AS n FROM sqlite_sequence WHERE name = 'messages'"):

@@ -265,8 +265,8 @@ class SqliteStore(SqlStore):
         return SqliteHistory(self.path)
 
     # maintenance
-    async def stats(self) -> StoreStats:
-        return await self._read(lambda db: maintenance.collect_stats(db, self.path))
+    async def stats(self, *, by_part: bool = True) -> StoreStats:
+        return await self._read(lambda db: maintenance.collect_stats(db, self.path, by_part=by_part))
 
     async def verify(self, progress: Progress | None = None) -> VerifyReport:
         return await self._read(lambda db: maintenance.verify(db, progress))
