@@ -88,7 +88,7 @@ def _hinted(patterns: Iterable[SecretPattern], first_rank: int) -> tuple[HintedP
 KEYS = _hinted(KEY_PATTERNS, 0)
 OTHERS = _hinted(OTHER_PATTERNS, len(KEY_PATTERNS))
 _SLICE_BYTES = 65_536  # searched at a time: a text may consist of hints, and each one found takes memory
-_MAX_HINT_BYTES = max(len(one.hint.encode()) for one in OTHERS)
+_MAX_HINT_BYTES = max(len(one.hint.encode()) for one in (*KEYS, *OTHERS))
 LONG_CHARS = 200
 _REST = re.compile(f"{VALUE}*")
 _MIN_CHARS = 14  # a key is one long word; most words are short, so few are searched
@@ -99,20 +99,20 @@ _APART = bytes(one if one in _OF_KEYS else ord(" ") for one in range(256))
 class _HintFinder:
     """Finds which hints a text contains, all in one pass. Single characters, which are everywhere, are looked up."""
 
-    def __init__(self) -> None:
+    def __init__(self, patterns: Iterable[HintedPattern], fold: Callable[[str], str]) -> None:
         by_hint: dict[str, list[HintedPattern]] = {}
-        for one in OTHERS:
-            by_hint.setdefault(fold_case(one.hint), []).append(one)
+        for one in patterns:
+            by_hint.setdefault(fold(one.hint), []).append(one)
         self._characters = [(hint, some) for hint, some in by_hint.items() if len(hint) == 1]
         words = {hint: some for hint, some in by_hint.items() if len(hint) > 1}
         self._patterns, self._automaton = list(words.values()), BytesAhoCorasick([hint.encode() for hint in words])
 
-    def find(self, folded: str) -> Iterator[HintedPattern]:
-        """The patterns whose hint is in a text, whatever its case."""
+    def find(self, text: str) -> Iterator[HintedPattern]:
+        """The patterns whose hint is in a text, in the case it has."""
         for hint, some in self._characters:
-            if hint in folded:
+            if hint in text:
                 yield from some
-        data, found = folded.encode("utf-8", "surrogatepass"), set[int]()
+        data, found = text.encode("utf-8", "surrogatepass"), set[int]()
         for start in range(0, len(data), _SLICE_BYTES):
             part = data[start : start + _SLICE_BYTES + _MAX_HINT_BYTES]
             found.update(hit[0] for hit in self._automaton.find_matches_as_indexes(part, overlapping=True))
@@ -120,7 +120,15 @@ class _HintFinder:
             yield from self._patterns[number]
 
 
-_build_finder = cache(_HintFinder)
+@cache
+def _build_finder() -> _HintFinder:
+    """For all secrets but keys, in a text whose case was folded."""
+    return _HintFinder(OTHERS, fold_case)
+
+
+@cache
+def _build_key_finder() -> _HintFinder:
+    return _HintFinder(KEYS, str)
 
 
 @cache
@@ -160,9 +168,8 @@ def find_secrets(text: str) -> list[FoundSecret]:
     found: list[FoundSecret] = []
     long_words = _join_long_words(text)
     if long_words and _compile_prefixes().search(long_words):
-        for one in KEYS:
-            if one.hint in text:
-                found += _find(one, text, text)
+        for one in _build_key_finder().find(text):
+            found += _find(one, text, text)
     for one in select_patterns(text, folded):
         if long_words or not one.secret.mixed:
             found += _find(one, folded if one.is_folded else text, text)
