@@ -185,8 +185,11 @@ def _find_terms(run: str) -> _Known:
         split = _split_run(run)
         codes = tuple(code % _PAIRS if code else _NO_CODE for code in split.codes)
         return (*split.terms, *split.stems), codes
-    pieces = run.split("_") if "_" in run else [run]
     folded = run.lower()
+    if folded == run and "_" not in run:
+        root = stem(run) if run.isalpha() else run
+        return ((run,) if root == run else (run, stem_term(root))), ((crc32(run.encode()) or 1) % _PAIRS,)
+    pieces = run.split("_") if "_" in run else [run]
     parts = pieces if folded == run else [part for piece in pieces for part in _CAMEL.compiled.findall(piece)]
     tokens = [part.lower() for part in parts if part]
     found = {*tokens, folded.replace("_", "")} if len(tokens) > 1 else set(tokens)

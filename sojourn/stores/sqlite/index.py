@@ -10,22 +10,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from sojourn.core.messages import Message
 from sojourn.ports.store import SearchHit, SearchQuery
 from sojourn.stores.sql.db import Db, fetch_number
 from sojourn.stores.sql.ranked_search import search_messages
-from sojourn.stores.sql.rows import MESSAGE_COLUMNS, all_terms, derived_terms, index_terms, message_from_row
+from sojourn.stores.sql.rows import all_terms, derived_terms, index_terms
 from sojourn.stores.sql.search import Candidates, TermConditions
+from sojourn.text.escape import unescape
 from sojourn.text.tokenizer import TOKENIZER_VERSION
 
 BATCH_ROWS = 256  # rows in one transaction of the indexer
 _WORDS_VERSION = 1  # of the tokenizer that knew words alone
 _INSERT = "INSERT INTO search_index(rowid, terms) VALUES (?, ?)"
-_COLUMNS = ", ".join(MESSAGE_COLUMNS)
+_TEXT_COLUMNS = ("role", "content", "structured", "tool_calls", "tool_name")  # what is searched
+_COLUMNS = ", ".join(_TEXT_COLUMNS)
 _SEARCHES_AT_ONCE = 50  # SQLite takes 500 parts of a UNION
 _FIND_IDS = (
     "SELECT * FROM (SELECT {number} AS n, rowid AS id FROM search_index WHERE search_index MATCH ? "
     "ORDER BY rowid DESC LIMIT ?)"
 )
+
+
+Entries = list[tuple[int, str]]  # ids of rows with their terms
 
 
 class IndexState(NamedTuple):
@@ -59,35 +65,45 @@ def has_more_waiting(db: Db, state: IndexState, limit: int) -> bool:
     return db.fetch_one(sql, (state.indexed_to, limit)) is not None
 
 
-def read_waiting(db: Db, state: IndexState, limit: int = BATCH_ROWS) -> list[tuple[int, str]]:
+def read_rows(db: Db, after: int) -> Entries:
     """Returns the next rows with their terms. Reads only, so tokenizing blocks no writer."""
     sql = f"SELECT id, {_COLUMNS} FROM messages WHERE id > ? ORDER BY id LIMIT ?"
-    return [(row["id"], join_terms(row)) for row in db.fetch_all(sql, (state.indexed_to, limit))]
+    return [(row["id"], join_terms(row)) for row in db.fetch_all(sql, (after, BATCH_ROWS))]
 
 
-def read_underived(db: Db, state: IndexState, limit: int = BATCH_ROWS) -> list[tuple[int, str]]:
+def read_underived(db: Db, state: IndexState, limit: int = BATCH_ROWS) -> Entries:
     """Returns the newest rows without stems and pairs, with these terms."""
     sql = f"SELECT id, {_COLUMNS} FROM messages WHERE id <= ? ORDER BY id DESC LIMIT ?"
     rows = db.fetch_all(sql, (state.underived_to, limit)) if state.underived_to else []
-    return [(row["id"], " ".join(derived_terms(message_from_row(row)))) for row in rows]
+    return [(row["id"], " ".join(derived_terms(_to_message(row)))) for row in rows]
 
 
 def join_terms(row: Any, *, derived: bool = True) -> str:
-    message = message_from_row(row)
+    message = _to_message(row)
     return " ".join(all_terms(message) if derived else index_terms(message))
 
 
-def insert_terms(db: Db, state: IndexState, entries: Sequence[tuple[int, str]]) -> None:
-    """Adds rows to the index, unless another process has added them since they were read."""
+def _to_message(row: Any) -> Message:
+    """What is searched of a message."""
+    values: dict[str, Any] = {
+        name: unescape(row[name]) if isinstance(row[name], str) else row[name] for name in _TEXT_COLUMNS
+    }
+    return Message(**values)
+
+
+def insert_terms(db: Db, state: IndexState, entries: Entries) -> None:
+    """Adds rows to the index, unless they were deleted or another process has added them since they were read."""
     if read_state(db) != state:
         return
     if state == _EMPTY:  # or outdated
         db.execute("INSERT INTO search_index(search_index) VALUES ('delete-all')")
-    db.execute_many(_INSERT, entries)
+    rows = db.fetch_all("SELECT id FROM messages WHERE id BETWEEN ? AND ?", (entries[0][0], entries[-1][0]))
+    there = {row["id"] for row in rows}
+    db.execute_many(_INSERT, (entry for entry in entries if entry[0] in there))
     _save_state(db, IndexState(entries[-1][0], state.underived_to))
 
 
-def insert_derived(db: Db, state: IndexState, entries: Sequence[tuple[int, str]]) -> None:
+def insert_derived(db: Db, state: IndexState, entries: Entries) -> None:
     """Adds stems and pairs of rows that are in the index without them."""
     if read_state(db) == state:
         db.execute_many(_INSERT, ((id, terms) for id, terms in entries if terms))

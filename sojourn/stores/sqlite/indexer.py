@@ -6,13 +6,14 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from sojourn.core.errors import SojournError
 from sojourn.stores.sqlite import index
 from sojourn.stores.sqlite.connect import connect, translate_errors
 from sojourn.stores.sqlite.db import SqliteDb
+from sojourn.stores.sqlite.term_reader import MIN_ROWS, TermReader, read_ahead
 from sojourn.stores.sqlite.writer import WriteLock, fcntl
 
 _QUIET_SECONDS = 0.3  # without a commit, after which rows are indexed
@@ -94,19 +95,24 @@ class Indexer:
         total = index.count_waiting(db) if progress or max_rows is not None else 0
         if max_rows is not None and total > max_rows:
             return 0
-        while not self._closing.is_set() or max_rows is not None:
-            count = self._index_batch(connection, db, complete)
-            if not count:
-                break
-            done += count
-            if progress:
-                progress(done, max(total, done))
+        is_long = index.has_more_waiting(db, index.read_state(db), MIN_ROWS)
+        with TermReader(self._path) if is_long else nullcontext() as reader:
+            while not self._closing.is_set() or max_rows is not None:
+                count = self._index_batch(connection, db, complete, reader)
+                if not count:
+                    break
+                done += count
+                if progress:
+                    progress(done, max(total, done))
         return done
 
-    def _index_batch(self, connection: sqlite3.Connection, db: SqliteDb, complete: bool) -> int:
+    def _index_batch(
+        self, connection: sqlite3.Connection, db: SqliteDb, complete: bool, reader: TermReader | None
+    ) -> int:
         """Indexes some new rows, or else completes some old ones; returns their number."""
         state = index.read_state(db)
-        insert, entries = index.insert_terms, index.read_waiting(db, state)
+        ahead = read_ahead(reader, state.indexed_to)
+        insert, entries = index.insert_terms, index.read_rows(db, state.indexed_to) if ahead is None else ahead
         if not entries and complete and state.underived_to:
             insert, entries = index.insert_derived, index.read_underived(db, state)
             if not entries:
