@@ -60,7 +60,7 @@ async def multiply(path: str, times: int) -> dict[str, Any]:
     db = connect(Path(path), read_only=False)
     dress, begun = SqliteDb(db, no_redaction), time.perf_counter()
     top = db.execute("SELECT max(id) FROM messages").fetchone()[0]
-    terms = index.read_waiting(dress, index.IndexState(0, 0), limit=top)
+    terms = index.read_rows(dress, 0, limit=top)
     names = {table: [row[1] for row in db.execute(f"PRAGMA table_info({table})")] for table in ("sessions", "messages")}
     for copy in range(1, times):
         db.execute("BEGIN IMMEDIATE")

@@ -65,10 +65,10 @@ def has_more_waiting(db: Db, state: IndexState, limit: int) -> bool:
     return db.fetch_one(sql, (state.indexed_to, limit)) is not None
 
 
-def read_rows(db: Db, after: int) -> Entries:
+def read_rows(db: Db, after: int, limit: int = BATCH_ROWS) -> Entries:
     """Returns the next rows with their terms. Reads only, so tokenizing blocks no writer."""
     sql = f"SELECT id, {_COLUMNS} FROM messages WHERE id > ? ORDER BY id LIMIT ?"
-    return [(row["id"], join_terms(row)) for row in db.fetch_all(sql, (after, BATCH_ROWS))]
+    return [(row["id"], join_terms(row)) for row in db.fetch_all(sql, (after, limit))]
 
 
 def read_underived(db: Db, state: IndexState, limit: int = BATCH_ROWS) -> Entries:
