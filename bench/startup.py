@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from bench import bytecode_cache, peer
+from bench.first_word import measure_first_words
 from bench.report import bar, limit, save_result
 from sojourn.core.messages import user
 from sojourn.core.sessions import OWNER
@@ -43,6 +44,7 @@ def main() -> None:
             their_version.append(run([theirs, "--version"], environment)[0])
         listing = [run([ours, "sessions", "list"], environment)[1] for _ in range(ROUNDS)]
         listing_json = [run([ours, "--json", "sessions", "list"], environment)[1] for _ in range(ROUNDS)]
+        first_words = measure_first_words(Path(folder), environment)
     save_result(
         "startup",
         [
@@ -58,6 +60,7 @@ def main() -> None:
             limit(
                 f"CPU of `--json sessions list`, {SESSIONS:,} sessions", statistics.median(listing_json), "s", most=0.3
             ),
+            *first_words,
         ],
     )
 
