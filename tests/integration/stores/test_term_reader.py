@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,8 +55,13 @@ async def test_what_is_read_ahead_is_what_the_store_reads_itself(store: SqliteSt
 
 
 async def test_many_waiting_rows_are_found_afterwards(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls, call = [], LimitedWorker.call
-    monkeypatch.setattr(LimitedWorker, "call", lambda *args, **given: (calls.append(1), call(*args, **given))[1])
+    calls, call = list[Any](), LimitedWorker.call
+
+    def note(worker: LimitedWorker, *args: Any, **given: Any) -> Any:
+        calls.append(args)
+        return call(worker, *args, **given)
+
+    monkeypatch.setattr(LimitedWorker, "call", note)
     assert await store.index() == ROWS + 2
     assert len(calls) >= ROWS // index.BATCH_ROWS
     assert len(await find_hits(store, "pump", limit=1000)) == ROWS + 1
