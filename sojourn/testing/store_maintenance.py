@@ -135,7 +135,7 @@ class MaintenanceContract:
         assert stats.kind
         assert stats.place
 
-    async def test_stats_follow_what_is_removed_and_moved(self, store: Store) -> None:
+    async def test_stats_follow_what_is_removed(self, store: Store) -> None:
         gone, kept = await begin(store, "a", Chunk("b"), assistant("c")), await begin(store, "d", source="web")
         await store.forget(gone)
         stats = await store.stats(by_part=False)
