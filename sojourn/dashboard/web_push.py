@@ -9,6 +9,7 @@ import asyncio
 import json
 import logging
 import os
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -53,6 +54,7 @@ class PushNotifier:
         self._home = Path(app.settings.home)
         self._key: PushKey | None = None
         self._endpoints: list[str] | None = None
+        self._has_browsers = asyncio.Event()
 
     async def get_key(self) -> PushKey:
         if self._key is None:
@@ -61,7 +63,8 @@ class PushNotifier:
 
     def list_endpoints(self) -> list[str]:
         if self._endpoints is None:
-            self._endpoints = _read_endpoints(self._home / BROWSERS_FILE)
+            self._set(_read_endpoints(self._home / BROWSERS_FILE))
+        assert self._endpoints is not None
         return list(self._endpoints)
 
     def add(self, endpoint: str) -> None:
@@ -82,7 +85,14 @@ class PushNotifier:
         with os.fdopen(os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600), "w") as file:
             json.dump(endpoints, file)
         draft.replace(path)
+        self._set(endpoints)
+
+    def _set(self, endpoints: list[str]) -> None:
         self._endpoints = endpoints
+        if endpoints:
+            self._has_browsers.set()
+        else:
+            self._has_browsers.clear()
 
     async def watch(self) -> None:
         """Sends whenever a session begins to wait, until cancelled."""
@@ -93,14 +103,19 @@ class PushNotifier:
                 await asyncio.sleep(_RETRY_SECONDS)
 
     async def _watch_changes(self) -> None:
+        """Follows the change feed while there is a browser to tell; returns when there is none any more."""
         store = self._app.store
-        known = set(await store.list_waiting())
-        async for _ in store.watch_changes(after=await store.last_change()):
-            waiting = set(await store.list_waiting()) if self.list_endpoints() else set()
+        self.list_endpoints()
+        await self._has_browsers.wait()
+        after, known = await store.last_change(), set(await store.list_waiting())
+        while self._has_browsers.is_set():
+            async with aclosing(store.watch_changes(after=after)) as changes:
+                await anext(changes)
+            after, waiting = await store.last_change(), set(await store.list_waiting())
             if waiting - known:
                 await self.notify()
-                await asyncio.sleep(_PAUSE_SECONDS)
             known = waiting
+            await asyncio.sleep(_PAUSE_SECONDS)  # what changes meanwhile is looked at once
 
     async def notify(self) -> None:
         """Sends an empty message to every browser; forgets one that does not want any more."""

@@ -110,6 +110,19 @@ async def test_a_question_that_waits_is_told_once(kit, notifier, servers, monkey
         await asyncio.gather(task, return_exceptions=True)
 
 
+async def test_without_a_browser_to_tell_the_store_is_left_alone(kit, notifier, monkeypatch):
+    asked: list[str] = []
+    for name in ("list_waiting", "last_change", "changes"):
+        monkeypatch.setattr(kit.store, name, lambda *_, name=name, **__: asked.append(name))
+    task = asyncio.create_task(notifier.watch())
+    await asyncio.sleep(0.1)
+    await kit.store.create(source="cli")
+    await asyncio.sleep(0.2)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert asked == []
+
+
 @pytest.mark.parametrize(
     "endpoint",
     [
