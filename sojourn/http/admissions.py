@@ -31,7 +31,7 @@ class Admissions:
 
     def __init__(self, access: AccessToken, browsers: BrowserSessions) -> None:
         self._access, self._browsers = access, browsers
-        self._waiting: dict[Right, set[asyncio.Event]] = {}
+        self._waiting: dict[Right, set[asyncio.Future[None]]] = {}
         self._poll: asyncio.Task[None] | None = None
 
     async def end_revoked(self) -> None:
@@ -39,7 +39,8 @@ class Admissions:
         for right in list(self._waiting):
             if not await self._holds(right):
                 for ended in self._waiting.get(right, ()):
-                    ended.set()
+                    if not ended.done():
+                        ended.set_result(None)
 
     async def _holds(self, right: Right) -> bool:
         if right.mark != self._access.mark:
@@ -73,17 +74,16 @@ class Admissions:
 
     async def _wait(self, receive: Receive, right: Right) -> Message:
         with self._register(right) as ended:
-            tasks = client, over = asyncio.ensure_future(receive()), asyncio.ensure_future(ended.wait())
+            client = asyncio.ensure_future(receive())
             try:
-                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait((client, ended), return_when=asyncio.FIRST_COMPLETED)
                 return client.result() if client.done() else _REVOKED
             finally:
                 client.cancel()
-                over.cancel()
 
     @contextmanager
-    def _register(self, right: Right) -> Iterator[asyncio.Event]:
-        ended = asyncio.Event()
+    def _register(self, right: Right) -> Iterator[asyncio.Future[None]]:
+        ended = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(right, set()).add(ended)
         if self._poll is None or self._poll.done():
             self._poll = asyncio.create_task(self._look())

@@ -60,7 +60,6 @@ def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> Fas
     talking = (
         turns,
         approvals,
-        chat,
         chat_commands,
         event_routes,
         runtimes,
@@ -70,7 +69,8 @@ def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> Fas
         login,
         proof,
     )
-    for part in (status, metrics, shutdown, sessions, transcripts, trash, attachments, search, *talking):
+    # a request is compared with one route after the other: where people wait, there is the first
+    for part in (chat, status, metrics, shutdown, sessions, transcripts, trash, attachments, search, *talking):
         app.include_router(part.router)
     app.router.routes += [mcp_route.route, embeddings.route]
     app.state.mounts.mount(app)

@@ -82,7 +82,9 @@ async def stream(
     if wanted.session_id is None:
         session = await _open_session(wanted, idempotency_key, service, store, caller)
     else:
-        session = (await service.get(SessionId(wanted.session_id), principal=caller.principal)).id
+        session = SessionId(wanted.session_id)
+        if wanted.attachments:  # `say` looks for the session itself; attachments are stored before
+            await service.get(session, principal=caller.principal)
     request = await wanted.to_request(session, idempotency_key, service, store)
     turn = await service.say(session, request, caller, when_busy=wanted.when_busy)
     activity.add_session(session)

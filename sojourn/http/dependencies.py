@@ -63,12 +63,14 @@ async def _streams(request: Request) -> Streams:
 StreamsDep = Annotated[Streams, Depends(_streams)]
 
 
-async def _store(context: ContextDep) -> Store:
+async def _store(request: Request) -> Store:
     """A store that cannot be opened raises here, and that is the answer; the next request tries again."""
+    context: AppContext = request.app.state.context  # a dependency of a dependency costs as much as a route
     return context.store
 
 
-async def _service(context: ContextDep) -> Service:
+async def _service(request: Request) -> Service:
+    context: AppContext = request.app.state.context
     return context.service
 
 
@@ -82,13 +84,14 @@ async def _principal(request: Request) -> Principal:
     return Principal(_read_header(request, "principal") or OWNER)
 
 
-async def _caller(request: Request, principal: Annotated[Principal, Depends(_principal)]) -> Caller:
+async def _caller(request: Request) -> Caller:
     """Who asks, and from which surface. Our own client names it; any other is `api`."""
     surface = _read_header(request, "surface", "api")
     if not re.fullmatch(SURFACE_PATTERN, surface):
         raise BadInput(f"Sojourn-Surface is {surface!r}.", hint="Send a short word like `api`, `web` or `cli`.")
     holder = _read_header(request, "holder") or request.headers.get("user-agent", "")[:100] or "somebody over HTTP"
-    return Caller(surface=surface, principal=principal, holder=holder, name=_read_header(request, "name"))
+    name, principal = _read_header(request, "name"), await _principal(request)
+    return Caller(surface=surface, principal=principal, holder=holder, name=name)
 
 
 async def _wants_exact_form(request: Request) -> bool:

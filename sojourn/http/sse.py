@@ -163,36 +163,39 @@ class EventStream(Response):
     ) -> None:
         super().__init__(status_code=status_code, headers={"X-Accel-Buffering": "no", **(headers or {})})
         del self.headers["content-length"]
-        self._streams, self._source, self._quiet, self._resumable = streams, source, True, resumable
+        self._streams, self._source, self._resumable = streams, source, resumable
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._streams.check_room(scope)
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         tell = asyncio.create_task(self._tell(send))
-        others = [asyncio.create_task(self._beat(send)), asyncio.create_task(_wait_for_disconnect(receive))]
+        hung_up = asyncio.create_task(_wait_for_disconnect(receive))
         try:
             with self._streams.holding(tell, scope):
-                await asyncio.wait([tell, others[1]], return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait([tell, hung_up], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (tell, *others):
-                task.cancel()
-            ended = await asyncio.gather(tell, *others, return_exceptions=True)
+            tell.cancel()
+            hung_up.cancel()
+            ended = await asyncio.gather(tell, hung_up, return_exceptions=True)
         if isinstance(ended[0], Exception):
             raise ended[0]
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _tell(self, send: Send) -> None:
-        """Sends frames as they come; those that are ready at the same moment together, since each write costs."""
+        """Sends frames as they come; those that are ready at the same moment together, since each write costs. A
+        stream without any says now and then that it is there."""
         ready: asyncio.Queue[bytes | None] = asyncio.Queue(_MAX_READY_FRAMES)  # None: that was all
         collecting = asyncio.create_task(self._collect(ready))
         try:
             is_open = True
             while is_open:
-                frames = [await ready.get()]
+                frames: list[bytes | None] = [HEARTBEAT_FRAME]
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._streams.heartbeat):
+                        frames = [await ready.get()]
                 while not ready.empty():
                     frames.append(ready.get_nowait())
                 is_open = frames[-1] is not None
-                self._quiet = False
                 await send({"type": "http.response.body", "body": b"".join(filter(None, frames)), "more_body": True})
             await collecting
         finally:
@@ -210,13 +213,6 @@ class EventStream(Response):
             logger.warning("a stream ended early: %s", error)
         finally:
             await ready.put(None)
-
-    async def _beat(self, send: Send) -> None:
-        while True:
-            self._quiet = True
-            await asyncio.sleep(self._streams.heartbeat / 2)  # twice as often as promised: a frame may just have come
-            if self._quiet:
-                await send({"type": "http.response.body", "body": HEARTBEAT_FRAME, "more_body": True})
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
