@@ -12,12 +12,15 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from sojourn.core.sessions import SessionId, TurnId
-from sojourn.stores.sql.db import Db, Row, fetch_number
+from sojourn.stores.sql.db import Db, Row
 from sojourn.text.escape import escape, unescape
 
-_FIRST = "SELECT seq AS n FROM events WHERE session_id = ? AND turn_id = ? AND name = ? ORDER BY seq DESC LIMIT 1"
+_FIRST = (  # reads backwards, no further than the turn
+    "SELECT seq FROM events WHERE session_id = ? AND turn_id = ? AND name = 'metadata' ORDER BY seq DESC LIMIT 1"
+)
 _CHUNKS = (
-    "SELECT seq, data FROM events WHERE session_id = ? AND seq >= ? AND turn_id = ? AND name = 'chunk' ORDER BY seq"
+    "SELECT seq, data FROM events WHERE session_id = ? AND turn_id = ? AND name = 'chunk' "
+    f"AND seq >= COALESCE(({_FIRST}), 0) ORDER BY seq"
 )
 _OTHERS = (
     "SELECT seq FROM events WHERE session_id = ? AND seq >= ? AND name <> 'chunk' "
@@ -28,10 +31,10 @@ Pieces = list[tuple[int, str]]  # the number and the text of each chunk
 
 def fold_turn(db: Db, session: SessionId, turn: TurnId) -> None:
     """Folds the chunks of a turn that has just ended."""
-    first = fetch_number(db, _FIRST, (session, turn, "metadata"))
-    rows = db.fetch_all(_CHUNKS, (session, first, turn))
+    rows = db.fetch_all(_CHUNKS, (session, turn, session, turn))
     if len(rows) < 2:
         return
+    first = rows[0]["seq"]
     others = [row["seq"] for row in db.fetch_all(_OTHERS, (session, first, session, first))]
     for run in split_runs(rows, others):
         if len(run) > 1:

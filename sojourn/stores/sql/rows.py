@@ -257,34 +257,60 @@ def count_tool_calls(message: Message) -> int:
 
 def encode_json(value: Json, redact: Redactor) -> str:
     """Encodes a JSON document for a text column. Raises BadInput if the value is not JSON."""
-    aside: list[str] = []
     try:
-        text = json.dumps(_set_aside(value, aside), ensure_ascii=False, allow_nan=False)
+        return escape(_encode_json(value, redact))
     except (TypeError, ValueError, RecursionError) as error:
         raise BadInput(
             f"The value is not JSON: {error}.", hint="Use texts, numbers, lists and dictionaries."
         ) from error
-    text = redact(text)
+
+
+def _encode_json(value: Json, redact: Redactor) -> str:
+    """Identifiers are stored as they are; everything between them is redacted as one text, with its field names."""
+    if isinstance(value, Identifier) or not isinstance(value, (str, dict, list, tuple)):
+        return _dump(value)
+    if not _holds_identifier(value):
+        return _redact_json(value, redact)
+    if not isinstance(value, dict):
+        return f"[{', '.join(_encode_json(one, redact) for one in value)}]"
+    others = {key: one for key, one in value.items() if not isinstance(key, Identifier) and not _holds_identifier(one)}
+    parts = [
+        f"{_encode_key(key, redact)}: {_encode_json(one, redact)}" for key, one in value.items() if key not in others
+    ]
+    return f"{{{', '.join([*parts, *([_redact_json(others, redact)[1:-1]] if others else [])])}}}"
+
+
+def _encode_key(key: Any, redact: Redactor) -> str:
+    return _dump(key) if isinstance(key, Identifier) else redact(_dump({key: 0})[1:-4])
+
+
+def _holds_identifier(value: Json) -> bool:
+    if isinstance(value, dict):
+        return any(isinstance(key, Identifier) or _holds_identifier(one) for key, one in value.items())
+    return any(map(_holds_identifier, value)) if isinstance(value, list) else isinstance(value, Identifier)
+
+
+def _redact_json(value: Json, redact: Redactor) -> str:
+    """Encodes and redacts a document without identifiers."""
+    aside: list[str] = []
+    text = redact(_dump(_set_aside(value, aside)))
     for number, one in enumerate(aside):
-        stored = one if isinstance(one, Identifier) else redact(one)
-        text = text.replace(f'"{_build_mark(one, number)}"', json.dumps(stored, ensure_ascii=False))
-    return escape(text)
+        text = text.replace(f'"{_MARK}{number}"', _dump(redact(one)))
+    return text
 
 
 def _set_aside(value: Json, aside: list[str]) -> Json:
-    """Puts marks in the place of identifiers, which are not redacted, and of long texts: they are redacted one by one,
-    most of them for the second time."""
-    if isinstance(value, str) and (isinstance(value, Identifier) or len(value) > INLINE_CHARS):
+    """Puts marks in the place of long texts: they are redacted one by one, most of them for the second time."""
+    if isinstance(value, str) and len(value) > INLINE_CHARS:
         aside.append(value)
-        return _build_mark(value, len(aside) - 1)
+        return f"{_MARK}{len(aside) - 1}"
     if isinstance(value, dict):
         return {_set_aside(name, aside): _set_aside(one, aside) for name, one in value.items()}
     return [_set_aside(one, aside) for one in value] if isinstance(value, list) else value
 
 
-def _build_mark(value: str, number: int) -> str:
-    """An identifier's mark is a placeholder, which is not redacted whatever its field is called: `sender_key`."""
-    return f"<{_MARK}{number}>" if isinstance(value, Identifier) else f"{_MARK}{number}"
+def _dump(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def decode_json(text: str) -> Json:
