@@ -28,6 +28,7 @@ class ContextRequest:
     drop: tuple[str, ...] = ()  # names of sources or of a template that are not wanted
     template: str = ""  # the requested template; "" = choose
     budget: int = 2000  # tokens per source
+    permissions: str = "ask"  # the permission mode of the session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from functools import partial
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.events import Progress
-from sojourn.core.messages import Json, Message, extra_of
+from sojourn.core.messages import Json, Message
 from sojourn.core.progress import ToolDetail
 from sojourn.core.provenance import Provenance
 from sojourn.core.sessions import OWNER, SessionId
@@ -21,14 +21,14 @@ from sojourn.ports.runtime import HasOwnTools, HistoryEntry, Runtime, TurnInput
 from sojourn.ports.store import Transaction
 from sojourn.ports.tool import Question, Reply
 from sojourn.service.turn_controls import TurnControls
-from sojourn.service.turn_record import TurnRecord
 from sojourn.service.turn_start import BegunTurn
 from sojourn.service.turn_writer import STATE_KIND, TurnWriter
 from sojourn.text.host_names import find_hosts
 from sojourn.text.message_origins import add_messages
 from sojourn.turn_support.context_gatherer import ContextGatherer
+from sojourn.turn_support.conversation_history import read_history
 from sojourn.turn_support.cost_limits import CostBook
-from sojourn.turn_support.permission_modes import require_enforced
+from sojourn.turn_support.permission_modes import PermissionMode, read_mode, require_enforced
 from sojourn.turn_support.plugin_cache import PluginCache
 from sojourn.turn_support.workspace_folders import find_workspace
 
@@ -47,8 +47,8 @@ class AgentService:
     ) -> tuple[TurnInput, ContextRequest]:
         """The input of the runtime, and the request that context sources saw."""
         record, session = begun.record, begun.session
-        await require_enforced(self._app.store, session.id, runtime)
-        past, earlier, state, may_spend = await self._app.store.snapshot(partial(self._read, record=record))
+        past, earlier, state, may_spend, mode = await self._app.store.snapshot(partial(self._read, begun=begun))
+        require_enforced(mode, runtime)
         tools = tuple(tool for tool in await self._plugins.tools() if tool.for_whom(session.principal))
         request = ContextRequest(
             session=session,
@@ -58,6 +58,7 @@ class AgentService:
             tools=() if isinstance(runtime, HasOwnTools) else tuple(tool.name for tool in tools),
             drop=record.said.drop,
             template=record.said.template,
+            permissions=mode,
         )
         given = await self.context.gather(request, writer, takes_examples=runtime.takes_tool_history)
         provenance = record.said.provenance or Provenance(foreign=session.principal != OWNER)
@@ -86,35 +87,16 @@ class AgentService:
         return turn, request
 
     def _read(
-        self, store: Transaction, record: TurnRecord
-    ) -> tuple[tuple[HistoryEntry, ...], list[Message], dict[str, Json], Callable[[float], None]]:
-        """The history of the session, the state of its runtime, and the budget of the turn."""
+        self, store: Transaction, begun: BegunTurn
+    ) -> tuple[tuple[HistoryEntry, ...], list[Message], dict[str, Json], Callable[[float], None], PermissionMode]:
+        """The history of the session, the state of its runtime, the budget of the turn and what it may do."""
+        record, mode = begun.record, read_mode(store, begun.session)
         state = store.get_record(STATE_KIND, f"{record.session}/{record.runtime}")
         budget = self._costs.open_budget(store, record.session, record.id)
-        return *read_history(store, record), dict(state.value) if state else {}, budget
+        return *read_history(store, record.session, record.after), dict(state.value) if state else {}, budget, mode
 
     async def _read_attachment(self, attachment: Attachment, session: SessionId) -> bytes:
         return (await self._app.store.get_blob(session, attachment.hash))[0]
-
-
-def read_history(store: Transaction, record: TurnRecord) -> tuple[tuple[HistoryEntry, ...], list[Message]]:
-    """The active messages before this request, and all that they stand for, summarised ones included. A summary takes
-    the place of the first message it replaces."""
-    live, earlier = list[tuple[int, HistoryEntry]](), list[Message]()
-    for kept in store.read(record.session, messages_only=True):
-        if kept.seq > record.after:
-            break
-        if isinstance(kept.item, Message) and (kept.item.active or kept.item.compacted):
-            earlier.append(kept.item)
-            if kept.item.active:
-                live.append((summary_place(kept.item) or kept.seq, HistoryEntry(kept.seq, kept.item)))
-    return tuple(past for _, past in sorted(live, key=lambda one: one[0])), earlier
-
-
-def summary_place(message: Message) -> int:
-    """The sequence number of the first message a summary replaces; 0 for any other message, and for imported ones."""
-    place = extra_of(message).get("summary_of") if message.native_id is None else None
-    return place[0] if isinstance(place, list) and place and isinstance(place[0], int) else 0
 
 
 class TurnWorkspace:

@@ -22,7 +22,7 @@ from sojourn.ports.app import AgentContext
 from sojourn.ports.service import Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
 from sojourn.ports.store import Listing, Log, PendingQuestion, Record, SearchHit, SearchQuery, Store, Transaction
 from sojourn.ports.tool import Reply
-from sojourn.service.agent import AgentService, summary_place
+from sojourn.service.agent import AgentService
 from sojourn.service.handoffs import HandoffRequests
 from sojourn.service.recovery import Recovery
 from sojourn.service.turn import TurnExecutor
@@ -33,6 +33,7 @@ from sojourn.service.turn_writer import STATE_KIND
 from sojourn.text.codec import encode_value
 from sojourn.text.renderers import RENDERERS
 from sojourn.turn_support.attachment_files import save_attachment
+from sojourn.turn_support.conversation_history import summary_place
 from sojourn.turn_support.cost_limits import CostBook
 from sojourn.turn_support.lasting_approvals import ApprovalList, require_owner
 from sojourn.turn_support.plugin_cache import PluginCache

@@ -9,7 +9,7 @@ from functools import partial
 
 from sojourn.core.errors import Conflict, Interrupted, LeaseLost, NotDriving, SessionBusy, SojournError
 from sojourn.core.events import Done, Yielded
-from sojourn.core.sessions import Lease, Recorded, SessionId, TurnId
+from sojourn.core.sessions import Lease, SessionId, TurnId
 from sojourn.ports.store import Store, Transaction
 from sojourn.processes.identity import is_dead
 from sojourn.service.turn_record import KIND, TurnRecord, list_active_turns
@@ -103,8 +103,7 @@ def _build_end(record: TurnRecord, state: TurnState, error: SojournError | None,
     status = "failed" if error else "cancelled" if record.state == "stopped" else "interrupted"
     why = error or _to_interrupted(state)
     items = [*([] if state.has_begun else record.opening()), *state.loose_ends(status)]
-    for seq, item in enumerate(items, last_seq + 1):
-        state.apply(Recorded(session=record.session, seq=seq, at=0.0, item=item, turn=record.id))
+    state = state.expect(record.session, items, last_seq)
     failed = [] if state.failed or status == "cancelled" else [to_failed_event(why)]
     logger.warning("turn %s of session %s ended as %s", record.id, record.session, status)
     return [*items, *failed, Done(status=status, messages=tuple(state.ids))]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from sojourn.asyncio_tasks import cancel_tasks_within, close_within
 from sojourn.core.errors import Interrupted, LeaseLost, NotDriving, RuntimeFailed, SojournError, StoreUnavailable
-from sojourn.core.events import Done, Failed, Progress, empty_mapping
+from sojourn.core.events import Done, Failed, Progress, Yielded, empty_mapping
 from sojourn.core.messages import Json
 from sojourn.core.progress import RunningDetail
 from sojourn.core.sessions import SessionId
@@ -73,7 +73,7 @@ class TurnExecutor:
         approvals = SavedApprovals(self._app.store, record.session, record.principal)
         controls = TurnControls(writer, record.said, approvals, timeout_seconds=timeout)
         work = asyncio.create_task(self._work(begun, writer, controls, ending))
-        watchers = [asyncio.create_task(one) for one in (controls.listen(), writer.keep_lease(), self._closed())]
+        watchers = [asyncio.create_task(one) for one in (controls.listen(), writer.keep_lease(self.closing))]
         try:
             await asyncio.wait({work, *watchers}, return_when=asyncio.FIRST_COMPLETED)
             await self._settle(record, work, watchers, ending)
@@ -97,7 +97,6 @@ class TurnExecutor:
             async for item in yielded:
                 if isinstance(item, (Done, Failed)):
                     encode_event(item)  # an item that cannot be encoded fails here, where the turn can still report it
-                    await writer.flush()
                     ending.take(item)
                     return
                 await store(item)
@@ -105,10 +104,6 @@ class TurnExecutor:
         if not writer.state.answered and not writer.state.unkept:
             raise RuntimeFailed(f"{record.runtime} ended without an answer.", hint="Try again, or another runtime.")
         logger.warning("runtime %s ended turn %s without saying that it was done", record.runtime, record.id)
-
-    async def _closed(self) -> None:
-        await self.closing.wait()
-        raise Interrupted("Sojourn was stopped in the middle of this turn.", hint="Say it again, or go on from here.")
 
     async def _settle(
         self, record: TurnRecord, work: asyncio.Task[None], watchers: list[asyncio.Task[None]], ending: TurnEnd
@@ -129,14 +124,19 @@ class TurnExecutor:
             raise
         except Interrupted as error:
             ending.fail(error, "interrupted")
-        except StoreUnavailable as error:  # not the turn's fault: it may be asked again
+        except Exception as error:  # noqa: BLE001  the edge of a turn: here anything may be caught
+            if not ending.done:
+                self._fail(record, ending, error)
+
+    def _fail(self, record: TurnRecord, ending: TurnEnd, error: Exception) -> None:
+        if isinstance(error, StoreUnavailable):  # not the turn's fault: it may be asked again
             logger.warning("turn %s of session %s was cut off: %s", record.id, record.session, error)
-            if not ending.done:
-                ending.fail(error, "interrupted" if error.retryable else "failed")
-        except Exception as error:  # the edge of a turn: here anything may be caught
-            logger.exception("turn %s failed in session %s", record.id, record.session)
-            if not ending.done:
-                ending.fail(error if isinstance(error, SojournError) else _to_runtime_failed(record.runtime, error))
+            return ending.fail(error, "interrupted" if error.retryable else "failed")
+        logger.error("turn %s failed in session %s", record.id, record.session, exc_info=error)
+        if not isinstance(error, SojournError):
+            what = f"{record.runtime} failed: {type(error).__name__}: {error}"
+            error = RuntimeFailed(what, hint="Try again, or another runtime.")
+        ending.fail(error)
 
     async def _write_end(
         self, record: TurnRecord, writer: TurnWriter, controls: TurnControls, ending: TurnEnd, seconds: float
@@ -145,19 +145,26 @@ class TurnExecutor:
         its cost and releases the lease."""
         if ending.status not in ("completed", "cancelled") and ending.failed is None:
             ending.fail(RuntimeFailed(f"{record.runtime} could not finish.", hint="Try again, or another runtime."))
-        await writer.end_text()
         book_cost = self._costs.save_usage(record.id, ending.usage)
-        await writer(*writer.state.loose_ends(ending.status), *controls.unread_steering())
-        await writer(*self._costs.warn(record.session, record.principal))
+        if steering := controls.unread_steering():  # behind what was shown
+            await writer.end_text()
+            await writer(*writer.state.loose_ends(ending.status), *steering)
+        warnings = self._costs.warn(record.session, record.principal)
 
         def remove_record(store: Transaction, session: SessionId) -> None:
             book_cost(store, session)
             store.delete_record(KIND, record.key)
 
-        usage = {**ending.usage, "seconds": round(seconds, 3)}
-        done = Done(status=ending.status, usage=usage, messages=tuple(writer.state.ids))
-        await writer.end(*[ending.failed] if ending.failed else [], done, along=remove_record)
+        def build_end(state: TurnState, last_seq: int) -> list[Yielded]:
+            ends = state.loose_ends(ending.status)
+            usage = {**ending.usage, "seconds": round(seconds, 3)}
+            done = Done(ending.status, usage, tuple(state.expect(record.session, ends, last_seq).ids))
+            return [*ends, *warnings, *([ending.failed] if ending.failed else []), done]
 
-
-def _to_runtime_failed(runtime: str, error: Exception) -> RuntimeFailed:
-    return RuntimeFailed(f"{runtime} failed: {type(error).__name__}: {error}", hint="Try again, or another runtime.")
+        try:
+            await writer.end(build_end, along=remove_record)
+        except GONE:
+            raise
+        except Exception as error:  # noqa: BLE001  what was queued cannot be stored: the turn ends without it
+            self._fail(record, ending, error)
+            await writer.end(build_end, along=remove_record)

@@ -5,12 +5,13 @@ The process that runs a turn folds items as it writes them; after a crash anothe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from sojourn.core.errors import SojournError
-from sojourn.core.events import Chunk, Done, Failed, Metadata
+from sojourn.core.events import Chunk, Done, Failed, Metadata, Yielded
 from sojourn.core.messages import Message, ToolCall, assistant, text_of, tool_calls_of, tool_result
-from sojourn.core.sessions import Recorded
+from sojourn.core.sessions import Recorded, SessionId
 from sojourn.text.redaction import Redacted
 
 _WHY = {
@@ -48,6 +49,13 @@ class TurnState:
         self.has_begun |= isinstance(item, Metadata)
         self.failed |= isinstance(item, Failed)
         self.over |= isinstance(item, Done)
+
+    def expect(self, session: SessionId, items: Iterable[Yielded], last_seq: int) -> TurnState:
+        """The state once these items are stored. Only the lease holder writes, so their numbers are known."""
+        expected = replace(self, ids=[*self.ids], messages=[*self.messages], open={**self.open}, unkept=[*self.unkept])
+        for seq, item in enumerate(items, last_seq + 1):
+            expected.apply(Recorded(session=session, seq=seq, at=0.0, item=item))
+        return expected
 
     @property
     def answered(self) -> bool:

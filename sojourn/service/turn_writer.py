@@ -1,5 +1,4 @@
-"""Turn writer: the only writer of a session while it holds the lease. Stored first, seen second: watchers read the
-store."""
+"""Turn writer: the only writer of a session while it holds the lease. Stored first; watchers read the store."""
 
 from __future__ import annotations
 
@@ -7,14 +6,14 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 
 from sojourn.core.attachments import OBSERVATION
-from sojourn.core.errors import LeaseLost, NotDriving, NotFound, StoreUnavailable
+from sojourn.core.errors import Interrupted, LeaseLost, NotDriving, NotFound, StoreUnavailable
 from sojourn.core.events import Done, Metadata, Progress, Yielded
 from sojourn.core.messages import Json, Message
 from sojourn.core.progress import CompactionDetail
@@ -30,7 +29,8 @@ _GATHER_SECONDS = 0.02  # how long items gather after a write
 _MAX_QUEUED = 256  # items; with more, the caller waits
 GONE = (LeaseLost, NotDriving, NotFound)  # this process no longer holds the session
 
-Along = Callable[[Transaction, SessionId], None]  # what is done in the transaction that stores items
+Along = Callable[[Transaction, SessionId], object]  # what is done in the transaction that stores items
+BuildEnd = Callable[[TurnState, int], Sequence[Yielded]]  # the last items, from the state and number before them
 STATE_KIND = "agent_state"  # a runtime's own state, under `<session>/<runtime>`
 
 logger = logging.getLogger(__name__)
@@ -38,11 +38,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Batch:
-    """Items that are stored in one transaction, what is done along with them, and whether they are the last."""
+    """Items that are stored in one transaction, what is done along with them, and the end of the turn, if it is now."""
 
     items: list[Yielded] = field(default_factory=list)
     along: list[Along] = field(default_factory=list)
-    is_last: bool = False  # they release the lease
+    end: tuple[BuildEnd, Along] | None = None
 
 
 class TurnWriter:
@@ -61,17 +61,13 @@ class TurnWriter:
         self._writing: asyncio.Task[None] | None = None
 
     async def __call__(self, *items: Yielded) -> None:
-        """Queues chunks and progress; waits until a message is stored, so that no tool call runs before it is on
-        record."""
+        """Queues chunks and progress; waits until a message is stored, so that no tool runs before it is on record."""
         if self.closed:
             raise LeaseLost("The turn is over.", hint="What was kept before that is safe.")
         for item in items:
             self.enqueue(item)
-        if (
-            any(isinstance(item, Message) for item in items)
-            or len(self._waiting.items) > _MAX_QUEUED
-            or self._has_failed()
-        ):
+        has_failed = self._writing is not None and self._writing.done()
+        if has_failed or len(self._waiting.items) > _MAX_QUEUED or any(isinstance(item, Message) for item in items):
             await self.flush()
 
     def enqueue(self, item: Yielded) -> bool:
@@ -79,9 +75,12 @@ class TurnWriter:
         if self.closed:
             return False
         self._waiting.items.append(item)
+        self._start()
+        return len(self._waiting.items) <= _MAX_QUEUED
+
+    def _start(self) -> None:
         if self._writing is None:
             self._writing = asyncio.create_task(self._write())
-        return len(self._waiting.items) <= _MAX_QUEUED
 
     async def ask(self, item: Progress, pending: PendingQuestion) -> None:
         """Stores the event of a question and its exact text in one transaction."""
@@ -101,18 +100,15 @@ class TurnWriter:
             self.after = kept.seq
         self._written_at = time.monotonic()
 
-    async def end(self, *items: Yielded, along: Along) -> None:
-        """Stores the last items, does what goes `along` and releases the lease in one transaction. Drops everything
-        queued later: `done` is last."""
-        if self.closed:
-            return  # another process has ended the turn
-        self._waiting.along.append(along)
-        self._waiting.is_last = True
-        for item in items:
-            self.enqueue(item)
-        self.closed = True
-        await self.flush()
-        self.is_free = self.state.over
+    async def end(self, build_end: BuildEnd, *, along: Along) -> None:
+        """Stores what is queued and the last items, does what goes `along` and releases the lease in one transaction.
+        Drops everything queued later: `done` is last. May be called again if it raised."""
+        self._waiting.end, self.closed = (build_end, along), True
+        self._start()
+        try:
+            await self.flush()
+        finally:
+            self.is_free = self.closed = self.state.over
 
     async def flush(self) -> None:
         """Returns when everything is stored; raises the error of a failed write once."""
@@ -128,16 +124,14 @@ class TurnWriter:
     def is_behind(self) -> bool:
         return len(self._waiting.items) > _MAX_QUEUED // 2
 
-    def _has_failed(self) -> bool:
-        return self._writing is not None and self._writing.done()
-
     async def _write(self) -> None:
-        while self._waiting.items:
+        while self._waiting.items or self._waiting.end:
             await self._gather()
             async with self.lock:
                 batch, self._waiting = self._waiting, _Batch()
                 batch.items = await self._shown_text.feed(batch.items)
-                self.resume(await self._append(batch) if batch.items else ())
+                batch.items += self._shown_text.end() if batch.end else []
+                self.resume(await self._append(batch) if batch.items or batch.end else ())
         self._writing = None
 
     async def _gather(self) -> None:
@@ -163,18 +157,18 @@ class TurnWriter:
         return await retry_while_away(store_once)
 
     async def _store(self, batch: _Batch) -> list[Recorded]:
-        if not batch.along and not batch.is_last:
+        if not batch.along and not batch.end:
             return await self.store.append(self.lease, batch.items, turn=self.turn)
-        return await self.store.transact(partial(append_batch, lease=self.lease, batch=batch, turn=self.turn))
+        append = partial(append_batch, lease=self.lease, batch=batch, turn=self.turn, state=self.state)
+        return await self.store.transact(append)
 
     async def _find_committed(self, batch: _Batch) -> list[Recorded]:
-        """Items of a batch in doubt that were committed. Renewing the lease waits for a pending append; if that append
-        released the lease, it was the end of the turn."""
+        """Items in doubt that were committed. Renewing the lease waits for an append; the end released it."""
         try:
             self.lease = await self.store.renew(self.lease, LEASE_SECONDS)
         except (LeaseLost, NotDriving):
             kept = await self._read_own()
-            if not batch.is_last or not any(isinstance(one.item, Done) for one in kept):
+            if not batch.end or not any(isinstance(one.item, Done) for one in kept):
                 raise
             return kept
         return await self._read_own()
@@ -183,10 +177,12 @@ class TurnWriter:
         """The items of this turn after the last known sequence number."""
         return [kept async for kept in self.store.read(self.lease.session, after=self.after) if kept.turn == self.turn]
 
-    async def keep_lease(self) -> None:
-        """Renews the lease until cancelled; raises when it is lost."""
+    async def keep_lease(self, closing: asyncio.Event) -> None:
+        """Renews the lease; raises when it is lost. Interrupted when this process is closing."""
         while True:
-            await asyncio.sleep(LEASE_SECONDS / 3)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(closing.wait(), LEASE_SECONDS / 3)
+                raise Interrupted("Sojourn was stopped in the middle of this turn.", hint="Say it again, or go on.")
             try:
                 async with self.lock:
                     self.lease = await self.store.renew(self.lease, LEASE_SECONDS)
@@ -227,13 +223,18 @@ class RuntimeSink:
         elif isinstance(item, Compaction):
             await self._compact(item)
         elif not isinstance(item, Metadata):  # the turn has written its own
-            if isinstance(item, Message) and item.role == "assistant" and self._writer.state.open:
+            answer = item if isinstance(item, Message) and item.role == "assistant" else None
+            if answer and self._writer.state.open:
                 await self._writer(*self._writer.state.results("completed"))  # every call is paired before that
-            await self._writer(item)
+            if answer and not answer.tool_calls and not self._writer.closed and not self._writer.is_behind:
+                self._writer.enqueue(item)  # no tool runs after it: what comes next is stored along with it
+            else:
+                await self._writer(item)
 
     async def _put_record(self, kind: str, key: str, value: Json) -> None:
         turn = self._turn
         record = Record(kind=kind, key=key, value=value, principal=turn.principal, session=turn.session)
+        await self._writer.flush()  # never ahead of the message it belongs to
         async with self._writer.lock:
             await self._store.put_record(record, lease=self._writer.lease)
 
@@ -241,28 +242,25 @@ class RuntimeSink:
         """Stores the summary before hiding what it replaces, so that a crash in between loses nothing."""
         if not item.seqs:
             return
-        first, last = min(item.seqs), max(item.seqs)
+        seqs, first, last = item.seqs, min(item.seqs), max(item.seqs)
         extra = json.dumps({"summary_of": [first, last]})
         await self._writer(Message(role="system", content=item.summary, extra=extra))
-        summary = int(self._writer.state.ids[-1].rpartition(":")[2])
+        at = int(self._writer.state.ids[-1].rpartition(":")[2])
         async with self._writer.lock:
-            await self._writer.store.set_flags(self._writer.lease, item.seqs, active=False, compacted=True)
-        shown: CompactionDetail = {
-            "status": "kept",
-            "messages": len(item.seqs),
-            "from": first,
-            "to": last,
-            "summary": summary,
-        }
+            await self._writer.store.set_flags(self._writer.lease, seqs, active=False, compacted=True)
+        shown: CompactionDetail = {"status": "kept", "messages": len(seqs), "from": first, "to": last, "summary": at}
         await self._writer(Progress("compaction", shown))
 
 
-def append_batch(store: Transaction, lease: Lease, batch: _Batch, turn: TurnId) -> list[Recorded]:
-    kept = store.append(lease, batch.items, turn=turn)
-    for one in batch.along:
+def append_batch(store: Transaction, lease: Lease, batch: _Batch, turn: TurnId, state: TurnState) -> list[Recorded]:
+    items, along = batch.items, batch.along
+    if batch.end:
+        build_end, last_seq = batch.end[0], store.get(lease.session).last_seq
+        items = [*items, *build_end(state.expect(lease.session, items, last_seq), last_seq + len(items))]
+        along = [*along, batch.end[1], lambda store, _: store.renew(lease, 0)]
+    kept = store.append(lease, items, turn=turn)
+    for one in along:
         one(store, lease.session)
-    if batch.is_last:
-        store.renew(lease, 0)
     return kept
 
 

@@ -40,10 +40,10 @@ class PlanNote:
     stage: Stage = "memory"
 
     def __init__(self, app: HasStore) -> None:
-        self._app = app
+        """The mode comes with the request."""
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
-        if await find_mode(self._app.store, request.session.id) != "plan":
+        if request.permissions != "plan":
             return ContextContribution()
         block = ContextBlock(
             kind="note", title="Plan mode", text=_PLAN, origin="/permissions", reason="the person set plan mode"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Literal
 
 from sojourn.core.errors import BadInput, NotAllowed, NotFound
-from sojourn.core.sessions import SessionId
+from sojourn.core.sessions import Session, SessionId
 from sojourn.ports.runtime import HasOwnTools, Runtime
 from sojourn.ports.store import Record, Store, Transaction
 from sojourn.ports.tool import Tool
@@ -36,22 +35,21 @@ def parse_mode(words: str) -> PermissionMode:
 
 async def find_mode(store: Store, session: SessionId) -> PermissionMode:
     """The mode in force: that of the session, or of the session whose sub-agent it is. `plan` above holds below."""
-    return await store.snapshot(partial(_find_mode, session=session))
+    return await store.snapshot(lambda snapshot: read_mode(snapshot, snapshot.get(session)))
 
 
-def _find_mode(store: Transaction, session: SessionId) -> PermissionMode:
+def read_mode(store: Transaction, session: Session) -> PermissionMode:
     found, at = list[PermissionMode](), session
     for _ in range(_MAX_PARENTS):
-        if record := store.get_record(_KIND, at):
+        if record := store.get_record(_KIND, at.id):
             mode = record.value["mode"]
             found.append(mode if mode in MODES else "plan")  # of a later version: the strictest
+        if at.parent_session_id is None:
+            break
         try:
-            parent = store.get(at).parent_session_id
+            at = store.get(at.parent_session_id)
         except NotFound:  # the one above was deleted
             break
-        if parent is None:
-            break
-        at = parent
     return "plan" if "plan" in found else next(iter(found), "ask")
 
 
@@ -69,9 +67,9 @@ def require_allowed(mode: PermissionMode, tool: Tool) -> None:
         )
 
 
-async def require_enforced(store: Store, session: SessionId, runtime: Runtime) -> None:
+def require_enforced(mode: PermissionMode, runtime: Runtime) -> None:
     """NotAllowed in plan mode for a runtime with tools of its own: nobody here could keep it from using them."""
-    if isinstance(runtime, HasOwnTools) and await find_mode(store, session) == "plan":
+    if mode == "plan" and isinstance(runtime, HasOwnTools):
         raise NotAllowed(
             f"This session is in plan mode, which {runtime.label} cannot be held to: it has tools of its own.",
             hint="/permissions ask ends plan mode; /runtime native can be held to it.",

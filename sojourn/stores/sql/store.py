@@ -38,6 +38,7 @@ from sojourn.text.redaction import INLINE_CHARS, Redactor
 T = TypeVar("T")
 P = ParamSpec("P")
 _PAGE_ITEMS = 500  # log items in one read
+_FIRST_LOOK_SECONDS = 0.05  # for controls: a turn that is over sooner needs none
 _GATEWAY_TOPICS: tuple[Topic, ...] = ("inbox", "outbox", "bindings", "gateways")
 
 
@@ -280,6 +281,7 @@ class SqlStore(ABC):
 
     async def controls(self, lease: Lease) -> AsyncGenerator[Control, None]:
         with self._subscribe(lease.session, include_log=False) as wakeup:
+            await self._wait(wakeup, _FIRST_LOOK_SECONDS)
             while True:
                 wakeup.clear()
                 if await self._read(lambda db: leases.has_controls(db, lease)):

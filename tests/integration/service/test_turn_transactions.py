@@ -1,0 +1,58 @@
+"""What a turn asks of its store: a fixed number of transactions, and an end even if its answer cannot be stored."""
+
+from collections import Counter
+
+import pytest
+
+from sojourn.core.errors import StoreFull
+from sojourn.core.events import Done, Failed
+from sojourn.ports.service import TurnRequest
+from sojourn.testing.service_steps import ME, of, opened, talk
+
+
+@pytest.fixture
+def transactions(store, monkeypatch):
+    """Counts the transactions of a store by kind."""
+    counts = Counter[str]()
+
+    def count(name):
+        run = getattr(store, name)
+
+        async def counted(work):
+            counts[name] += 1
+            return await run(work)
+
+        monkeypatch.setattr(store, name, counted)
+
+    count("_read")
+    count("_write")
+    return counts
+
+
+async def test_a_short_turn_is_two_reads_and_two_writes(service, runtime, transactions):
+    session = await opened(service)
+    await talk(service, session, "warm")
+    transactions.clear()
+    await service.say(session, TurnRequest(text="hello"), ME)
+    await service.settle()
+    assert transactions["_write"] == 2
+    assert transactions["_read"] <= 2
+
+
+async def test_a_turn_whose_answer_cannot_be_stored_fails_and_ends(service, store, runtime, monkeypatch):
+    session = await opened(service)
+    transact, tries = store.transact, []
+
+    async def refuse_once(work):
+        name = getattr(getattr(work, "func", work), "__name__", "")
+        if name == "append_batch" and not tries:
+            tries.append(work)
+            raise StoreFull("The disk is full.")
+        return await transact(work)
+
+    monkeypatch.setattr(store, "transact", refuse_once)
+    items = await talk(service, session, "hello")
+    assert tries
+    assert [one.code for one in of(Failed, items)] == ["store_full"]
+    assert [one.status for one in of(Done, items)] == ["failed"]
+    assert await service.running(session) is None
