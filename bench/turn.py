@@ -1,55 +1,37 @@
 """What one turn costs: a question and an answer of 20 pieces through a real server, against a bare floor.
 
 The floor is a FastAPI program that streams the same answer and stores the same rows in one synced transaction. CPU is
-that of the whole server process, so that other work on the machine matters little.
+that of the whole server process, so that other work on the machine matters little; the rounds of floor and server
+take turns, and the figures are medians. Statements, commits and syncs are counted in runs of their own.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import socket
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 
-from bench.peer import ROOT
+from bench.postgres import Postgres, run_postgres
+from bench.programs import Program, count_syncs, read_counts, start_sojourn
 from bench.report import Bar, at_least, limit, save_result
 
 WORDS = 20
-TURNS = 300
+ROUNDS, TURNS = 5, 100  # of each kind; turns in a round
+COUNTED_TURNS = 100
 TURNS_OF_SESSION = 5
 CLIENTS = (1, 10, 50)
 SOURCES = ("recall", "facts", "notes", "summary", "skills", "templates", "tasks")
-
-
-class Program:
-    """A server process: its address, its CPU seconds and its memory."""
-
-    def __init__(self, command: list[str], address: str = "", token: str = "") -> None:
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
-        assert self.process.stdout
-        self.address, self.token = address or self.process.stdout.readline().split()[1], token
-
-    def cpu_seconds(self) -> float:
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def memory_mb(self) -> float:
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.partition("VmRSS:")[2].split()[0]) / 1024
-
-    def close(self) -> None:
-        self.process.terminate()
-        self.process.wait(20)
-        assert self.process.stdout
-        self.process.stdout.close()
+SETTLE_SECONDS = 2.0  # until what runs behind the turns is done and the counters of PostgreSQL are written
 
 
 async def send_turns(program: Program, turns: int, clients: int, drop: tuple[str, ...]) -> float:
@@ -83,12 +65,22 @@ def session_field(session: str) -> dict[str, str]:
     return {"session_id": session} if session else {}
 
 
-def measure(program: Program, clients: int, drop: tuple[str, ...] = ()) -> tuple[float, float]:
-    """CPU milliseconds of the server for each turn, and turns per second."""
-    asyncio.run(send_turns(program, 20 + clients, clients, drop))
-    before = program.cpu_seconds()
-    seconds = asyncio.run(send_turns(program, TURNS, clients, drop))
-    return (program.cpu_seconds() - before) / TURNS * 1000, TURNS / seconds
+@dataclass
+class Series:
+    """The rounds of one kind: CPU milliseconds of a turn, and turns per second."""
+
+    program: Program
+    drop: tuple[str, ...] = ()
+    more_cpu: Callable[[], float] = lambda: 0.0  # of other processes that work for it
+    cpu_ms: list[float] = field(default_factory=list)
+    rates: list[float] = field(default_factory=list)
+
+    def run(self, clients: int, *, keep: bool = True) -> None:
+        before = self.program.cpu_seconds() + self.more_cpu()
+        seconds = asyncio.run(send_turns(self.program, TURNS, clients, self.drop))
+        if keep:
+            self.cpu_ms.append((self.program.cpu_seconds() + self.more_cpu() - before) / TURNS * 1000)
+            self.rates.append(TURNS / seconds)
 
 
 def start_floor(folder: Path) -> Program:
@@ -106,49 +98,98 @@ def start_floor(folder: Path) -> Program:
     raise SystemExit("the floor did not start")
 
 
-def start_ours(home: Path) -> Program:
-    command = [sys.executable, "-m", "sojourn", "--home", str(home), "serve", "--port", "0", "--no-gateway"]
-    program = Program(command)
-    program.token = json.loads((home / "server.json").read_text())["token"]
-    return program
+def measure(clients: int, *series: Series) -> None:
+    """Runs rounds of each in turn, after one that does not count."""
+    for number in range(ROUNDS + 1):
+        for one in series:
+            one.run(clients, keep=number > 0)
 
 
-def count_rows(home: Path) -> tuple[float, float]:
+def event_share(home: Path) -> float:
     """Bytes of events for each byte of answer."""
     with closing(sqlite3.connect(f"file:{home / 'state.db'}?mode=ro", uri=True)) as db:
         events = db.execute("SELECT sum(length(data)) FROM events").fetchone()[0] or 0
         answers = db.execute("SELECT sum(length(content)) FROM messages WHERE role = 'assistant'").fetchone()[0] or 1
-    return events, answers
+    return float(events / answers)
+
+
+def count_work(folder: Path) -> dict[str, float]:
+    """What a turn as shipped asks of SQLite, with one client."""
+    counts = folder / "counts.json"
+    program = start_sojourn(folder / "counted", "--no-gateway", counts=counts)
+    try:
+        asyncio.run(send_turns(program, COUNTED_TURNS, 1, ()))
+        time.sleep(SETTLE_SECONDS)
+        read_counts(program, counts)
+        asyncio.run(send_turns(program, COUNTED_TURNS, 1, ()))
+        found = read_counts(program, counts)
+        with count_syncs(program.process.pid) as syncs:
+            asyncio.run(send_turns(program, COUNTED_TURNS, 1, ()))
+    finally:
+        program.close()
+    return {
+        "statements": found.statements / COUNTED_TURNS,
+        "statements inside FTS and triggers": found.inner / COUNTED_TURNS,
+        "write transactions": found.writes / COUNTED_TURNS,
+        "syncs": len(syncs) / COUNTED_TURNS,
+    }
+
+
+def count_commits(program: Program, postgres: Postgres) -> float:
+    time.sleep(SETTLE_SECONDS)
+    before = postgres.commits()
+    asyncio.run(send_turns(program, COUNTED_TURNS, 1, ()))
+    time.sleep(SETTLE_SECONDS)
+    return (postgres.commits() - before - 1) / COUNTED_TURNS
 
 
 def main() -> int:
-    with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as name:
+    bars, rounds = list[Bar](), list[dict[str, float]]()
+    with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as name, run_postgres() as postgres:
         folder = Path(name)
-        floor = start_floor(folder)
-        ours = start_ours(folder / "home")
+        floor, ours = start_floor(folder), start_sojourn(folder / "home", "--no-gateway")
+        elsewhere = start_sojourn(folder / "elsewhere", "--no-gateway", env={"SOJOURN_DATABASE_URL": postgres.url})
         try:
-            figures = []
             for clients in CLIENTS:
-                base, base_rate = measure(floor, clients)
-                plain, plain_rate = measure(ours, clients, SOURCES)
-                shipped, shipped_rate = measure(ours, clients)
-                figures.append((clients, base, base_rate, plain, plain_rate, shipped, shipped_rate))
+                base, plain, shipped = Series(floor), Series(ours, SOURCES), Series(ours)
+                shared = Series(elsewhere, (), postgres.cpu_seconds)
+                measure(clients, base, plain, shipped, shared)
+                rounds.append(summarize(clients, base, plain, shipped, shared))
+                bars += compare(clients, base, plain, shipped, shared)
             memory = ours.memory_mb()
+            commits = count_commits(elsewhere, postgres)
         finally:
-            ours.close()
-            floor.close()
-        events, answers = count_rows(folder / "home")
-    bars: list[Bar] = []
-    for clients, base, _, plain, plain_rate, shipped, shipped_rate in figures:
-        bars.append(limit(f"turn, {clients} clients, memory off: CPU against the floor", plain / base, "×", most=4))
-        bars.append(limit(f"turn, {clients} clients, as shipped: CPU against the floor", shipped / base, "×", most=6))
-        if clients == CLIENTS[-1]:
-            bars.append(at_least(f"{clients} clients, memory off", plain_rate, "turns/s", least=180))
-            bars.append(at_least(f"{clients} clients, as shipped", shipped_rate, "turns/s", least=100))
-    bars.append(limit("bytes of events for each byte of answer", events / answers, "×", most=2))
-    names = ("clients", "floor ms", "floor/s", "memory off ms", "memory off/s", "as shipped ms", "as shipped/s")
-    save_result("turn", bars, {"rounds": [dict(zip(names, one, strict=True)) for one in figures], "server MB": memory})
+            for program in (elsewhere, ours, floor):
+                program.close()
+        share, work = event_share(folder / "home"), count_work(folder)
+    bars.append(limit("SQL statements of a turn", work["statements"], "", most=40))
+    bars.append(limit("syncs of a turn", work["syncs"], "", most=3))
+    bars.append(limit("commits of a turn, PostgreSQL", commits, "", most=12))
+    bars.append(limit("bytes of events for each byte of answer", share, "×", most=2))
+    save_result("turn", bars, {"rounds": rounds, "one turn": work, "server MB": memory})
     return 0
+
+
+def summarize(clients: int, *series: Series) -> dict[str, float]:
+    found = {"clients": float(clients)}
+    for name, one in zip(("floor", "memory off", "as shipped", "PostgreSQL"), series, strict=True):
+        found |= {f"{name} ms": round(median(one.cpu_ms), 3), f"{name}/s": round(median(one.rates), 1)}
+    return found
+
+
+def compare(clients: int, base: Series, plain: Series, shipped: Series, shared: Series) -> list[Bar]:
+    bars = list[Bar]()
+    for what, one, most in (
+        ("memory off", plain, 4),
+        ("as shipped", shipped, 6),
+        ("PostgreSQL, as shipped", shared, 15),
+    ):
+        ratio = median(one.cpu_ms) / median(base.cpu_ms)
+        bars.append(limit(f"turn, {clients} clients, {what}: CPU against the floor", ratio, "×", most=most))
+    if clients == CLIENTS[-1]:
+        bars.append(at_least(f"{clients} clients, memory off", median(plain.rates), "turns/s", least=180))
+        bars.append(at_least(f"{clients} clients, as shipped", median(shipped.rates), "turns/s", least=100))
+    return bars
 
 
 if __name__ == "__main__":
