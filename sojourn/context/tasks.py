@@ -13,7 +13,7 @@ from sojourn.context.steps import RequestStep, parse_steps
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Done, Progress
 from sojourn.core.messages import Message
-from sojourn.core.sessions import Session
+from sojourn.core.sessions import Session, SessionId
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.store import Record
@@ -48,6 +48,7 @@ class TaskSource:
 
     def __init__(self, app: HasStore) -> None:
         self._app = app
+        self._working = set[SessionId]()  # whose turn works on a graph
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
         continues = _CONTINUES.fullmatch(request.said[:MAX_CONTINUE_CHARS]) is not None
@@ -55,6 +56,7 @@ class TaskSource:
         if graph is None:
             return ContextContribution()
         await self._save(request.session, graph)
+        self._working.add(request.session.id)
         reason = "you asked to continue; these steps are left" if continues else "the request has several steps"
         block = ContextBlock(
             kind=KIND,
@@ -68,7 +70,10 @@ class TaskSource:
         return replace(contribution, graph=graph, shown=(progress, *contribution.shown))
 
     async def after(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
-        """Saves the outcome of the tasks."""
+        """Saves the outcome of the tasks, if the turn had any."""
+        if request.session.id not in self._working:
+            return
+        self._working.discard(request.session.id)
         record = await self._app.store.get_record(KIND, request.session.id)
         graph = await self._current_graph(record)
         if record is not None and graph is not None and graph != decode_graph(record):

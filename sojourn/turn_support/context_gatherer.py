@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from typing import cast
 
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Progress
@@ -37,6 +38,7 @@ class ContextGatherer:
 
     def __init__(self, plugins: PluginCache) -> None:
         self._plugins = plugins
+        self._can_learn: dict[type[ContextSource], bool] = {}  # a check of a protocol costs as much as a statement
 
     async def gather(self, request: ContextRequest, show: Show, *, takes_examples: bool) -> ContextContribution:
         """Asks stage by stage, the sources of one stage concurrently; returns all that they gave as one contribution.
@@ -83,11 +85,14 @@ class ContextGatherer:
     async def learn(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
         """Shows a finished turn to the sources that learn."""
         for source in await self._plugins.context():
-            if source.name in request.drop or not isinstance(source, CanLearn):
+            kind = type(source)
+            if kind not in self._can_learn:
+                self._can_learn[kind] = isinstance(source, CanLearn)
+            if source.name in request.drop or not self._can_learn[kind]:
                 continue
             try:
                 async with asyncio.timeout(LEARN_SECONDS):
-                    await source.after(request, kept, status)
+                    await cast(CanLearn, source).after(request, kept, status)
             except Exception:  # the edge of a turn: what comes after it cannot fail it
                 logger.exception("context source %r could not learn from a turn", source)
 

@@ -105,10 +105,10 @@ async def test_what_was_left_is_taken_up_again(kit, word):
     assert found.blocks[0].reason == "you asked to continue; these steps are left"
 
 
-async def steps_in(kit, *log):
+async def steps_in(kit, *log, source=None):
     """A session in which a request of two steps was followed by these events."""
     session = await told(kit)
-    await TaskSource(kit).contribute(await request(kit, session, "run the tests, then commit"))
+    await (source or TaskSource(kit)).contribute(await request(kit, session, "run the tests, then commit"))
     await kit.store.append(await lease_of(kit, session), log)
     return session
 
@@ -118,8 +118,9 @@ async def goes_on(kit, session):
 
 
 async def test_a_runtime_that_answered_in_one_go_leaves_nothing_to_continue(kit):
-    session = await steps_in(kit, Done(status="completed"))
-    await TaskSource(kit).after(await request(kit, session, "run the tests, then commit"), [], "completed")
+    source = TaskSource(kit)
+    session = await steps_in(kit, Done(status="completed"), source=source)
+    await source.after(await request(kit, session, "run the tests, then commit"), [], "completed")
     kept = decode_graph(await kit.store.get_record("tasks", session.id))
     assert {task.state for task in kept.tasks} == {"done"}
     assert await goes_on(kit, session) is None
