@@ -23,6 +23,8 @@ ALL = (
     "templates",
     "streams",
     "turn",
+    "gateway",
+    "growth",
     "skills",
     "memory",
     "search",

@@ -8,34 +8,21 @@ from __future__ import annotations
 import json
 import runpy
 import signal
-import sqlite3
 import sys
-from collections import Counter
 from pathlib import Path
-from typing import Any
+
+from bench.statement_counts import StatementCounts
 
 
 def main() -> None:
     file, sys.argv = Path(sys.argv[1]), ["sojourn", *sys.argv[2:]]
-    counts = Counter[str]()
-    connect = sqlite3.connect
-
-    def count(sql: str) -> None:
-        counts["inner" if sql.startswith("--") else "statements"] += 1
-        counts["writes"] += sql == "COMMIT" or sql.startswith("INSERT INTO bulk_")
-
-    def counted(*args: Any, **options: Any) -> sqlite3.Connection:
-        connection: sqlite3.Connection = connect(*args, **options)
-        connection.set_trace_callback(count)
-        return connection
+    counts = StatementCounts()
 
     def save(*_: object) -> None:
         draft = file.with_suffix(".new")
-        draft.write_text(json.dumps({name: counts[name] for name in ("statements", "inner", "writes")}))
-        counts.clear()
+        draft.write_text(json.dumps(counts.take()._asdict()))
         draft.replace(file)
 
-    sqlite3.connect = counted  # type: ignore[assignment]
     signal.signal(signal.SIGUSR1, save)
     runpy.run_module("sojourn", run_name="__main__")
 

@@ -13,9 +13,9 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from bench.peer import ROOT
+from bench.statement_counts import Counts
 
 _WAIT_SECONDS = 20.0
 _SYNCS = "fsync,fdatasync,sync_file_range,msync"
@@ -63,15 +63,6 @@ def start_sojourn(home: Path, *words: str, counts: Path | None = None, env: Mapp
     kept = json.loads((home / "server.json").read_text())
     program.address, program.token = kept["address"], kept["token"]
     return program
-
-
-class Counts(NamedTuple):
-    """Statements since the last reading: those that we issue, those that SQLite runs inside them, transactions that
-    write."""
-
-    statements: float
-    inner: float
-    writes: float
 
 
 def read_counts(program: Program, counts: Path) -> Counts:
