@@ -25,6 +25,7 @@ ALL = (
     "turn",
     "gateway",
     "growth",
+    "native",
     "skills",
     "memory",
     "search",

@@ -18,6 +18,7 @@ import urllib.request
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from statistics import median
 
@@ -31,19 +32,20 @@ COUNTED_TURNS = 100
 TURNS_OF_SESSION = 5
 CLIENTS = (1, 10, 50)
 SOURCES = ("recall", "facts", "notes", "summary", "skills", "templates", "tasks")
+_ROUND_NUMBERS = count()  # no question is asked twice: what recall finds then is another measurement
 SETTLE_SECONDS = 2.0  # until what runs behind the turns is done and the counters of PostgreSQL are written
 
 
-async def send_turns(program: Program, turns: int, clients: int, drop: tuple[str, ...]) -> float:
+async def send_turns(program: Program, turns: int, clients: int, drop: tuple[str, ...], runtime: str = "echo") -> float:
     """Runs turns from some clients at once, each in a session of its own; returns the seconds it took."""
     host, port = program.address.removeprefix("http://").split(":")
-    left = iter(range(turns))
+    left, round_number = iter(range(turns)), next(_ROUND_NUMBERS)
 
     async def one_client(number: int) -> None:
         session = ""
-        for count in left:
-            text = " ".join(f"word{number}x{count}y{n}" for n in range(WORDS))
-            body = json.dumps({"message": text, "runtime": "echo", "drop": list(drop), **session_field(session)})
+        for turn in left:
+            text = " ".join(f"word{round_number}x{number}x{turn}y{n}" for n in range(WORDS))
+            body = json.dumps({"message": text, "runtime": runtime, "drop": list(drop), **session_field(session)})
             reader, writer = await asyncio.open_connection(host, int(port))
             writer.write(
                 f"POST /api/chat/stream HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {program.token}\r\n"
@@ -54,7 +56,7 @@ async def send_turns(program: Program, turns: int, clients: int, drop: tuple[str
             writer.close()
             assert "event: done" in answer, answer[:2000]
             found = answer.partition('"session_id":"')[2].partition('"')[0]
-            session = found if count % TURNS_OF_SESSION else ""
+            session = found if turn % TURNS_OF_SESSION else ""
 
     began = time.monotonic()
     await asyncio.gather(*(one_client(number) for number in range(clients)))

@@ -257,8 +257,8 @@ def append_batch(store: Transaction, lease: Lease, batch: _Batch, turn: TurnId, 
     if batch.end:
         build_end, last_seq = batch.end[0], store.get(lease.session).last_seq
         items = [*items, *build_end(state.expect(lease.session, items, last_seq), last_seq + len(items))]
-        along = [*along, batch.end[1], lambda store, _: store.renew(lease, 0)]
-    kept = store.append(lease, items, turn=turn)
+        along = [*along, batch.end[1]]
+    kept = store.append(lease, items, turn=turn, release=batch.end is not None)
     for one in along:
         one(store, lease.session)
     return kept

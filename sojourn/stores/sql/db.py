@@ -11,6 +11,7 @@ from sojourn.text.escape import escape
 from sojourn.text.redaction import Redactor
 
 Row = Mapping[str, Any]
+_ROWS_AT_ONCE = 20  # of one INSERT
 
 
 class Db(Protocol):
@@ -86,6 +87,14 @@ def fetch_number(db: Db, sql: str, params: Sequence[Any] = ()) -> int:
 def placeholders(values: Sequence[Any]) -> str:
     """Returns one placeholder for each value: `?, ?, ?`."""
     return ", ".join("?" * len(values))
+
+
+def insert_rows(db: Db, table: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> None:
+    """Inserts some rows with one statement each time: every statement hands the interpreter's lock over."""
+    for at in range(0, len(rows), _ROWS_AT_ONCE):
+        some = rows[at : at + _ROWS_AT_ONCE]
+        more = f", ({placeholders(columns)})" * (len(some) - 1)
+        db.execute(insert_statement(table, columns) + more, [value for row in some for value in row])
 
 
 @cache

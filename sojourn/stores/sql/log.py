@@ -9,9 +9,9 @@ from sojourn.core.events import Chunk, Done, Event, Yielded
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
 from sojourn.stores.sql import questions
-from sojourn.stores.sql.db import Db, Row, insert_statement, placeholders
+from sojourn.stores.sql.db import Db, Row, insert_rows, placeholders
 from sojourn.stores.sql.folded_chunks import cut_folded, fold_turn, is_folded
-from sojourn.stores.sql.lease_guard import HOLDS_LEASE, lease_lost, update_guarded
+from sojourn.stores.sql.lease_guard import CLEAR_LEASE, HOLDS_LEASE, lease_lost, update_guarded
 from sojourn.stores.sql.rows import (
     MESSAGE_COLUMNS,
     add_tool_names,
@@ -35,27 +35,28 @@ _TIME = MESSAGE_COLUMNS.index("timestamp")
 LOG_COLUMNS = ("session_id", "seq", *MESSAGE_COLUMNS)  # the columns of a message with its position in the log
 _COUNTERS = "message_count = message_count + ?, tool_call_count = tool_call_count + ?, last_active = ?, "
 EVENT_COLUMNS = TABLES_BY_NAME["events"].columns
-_INSERT_EVENT = insert_statement("events", EVENT_COLUMNS)
 _FLAG_BATCH = 500  # messages in one UPDATE
 
 
-def append(db: Db, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None) -> list[Recorded]:
-    """Appends items, and deletes the questions that they settle. Raises if the lease is lost."""
+def append(
+    db: Db, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, release: bool = False
+) -> list[Recorded]:
+    """Appends items, and deletes the questions that they settle. Raises if the lease is lost. `release`: it ends."""
     if not items:
         return []
-    recorded = _append(db, lease, items, turn)
+    recorded = _append(db, lease, items, turn, f"{CLEAR_LEASE}, " if release else "")
     questions.settle_questions(db, lease.session, items)
     return recorded
 
 
-def _append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) -> list[Recorded]:
+def _append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None, release: str) -> list[Recorded]:
     now, messages = db.now(), [item for item in items if isinstance(item, Message)]
     is_visible = not all(isinstance(item, Chunk) for item in items)  # in lists: a message follows the chunks
     counters = (len(messages), sum(map(count_tool_calls, messages)), now) if is_visible else ()
     usage = sum_usage(items)
-    sums = "".join(f"{name} = COALESCE({name}, 0) + ?, " for name in usage)
+    more = "".join(f"{name} = COALESCE({name}, 0) + ?, " for name in usage) + release
     row = db.fetch_one(
-        f"UPDATE sessions SET last_seq = last_seq + ?, {_COUNTERS if is_visible else ''}{sums}ended_at = NULL, "
+        f"UPDATE sessions SET last_seq = last_seq + ?, {_COUNTERS if is_visible else ''}{more}ended_at = NULL, "
         f"end_reason = NULL, trashed_at = NULL WHERE {HOLDS_LEASE} RETURNING last_seq, preview, tools",
         (len(items), *counters, *usage.values(), lease.session, lease.fence, lease.driver_fence),
     )
@@ -79,7 +80,7 @@ def _append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None)
     if message_rows:
         db.insert_messages(LOG_COLUMNS, message_rows)
     if event_rows:
-        db.execute_many(_INSERT_EVENT, event_rows)
+        insert_rows(db, "events", EVENT_COLUMNS, event_rows)
     if turn is not None and any(isinstance(item, Done) for item in items):
         fold_turn(db, lease.session, turn)
     if is_visible:

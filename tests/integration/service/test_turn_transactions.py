@@ -29,14 +29,14 @@ def transactions(store, monkeypatch):
     return counts
 
 
-async def test_a_short_turn_is_two_reads_and_two_writes(service, runtime, transactions):
+async def test_a_short_turn_is_two_writes_and_few_reads(service, runtime, transactions):
     session = await opened(service)
     await talk(service, session, "warm")
     transactions.clear()
     await service.say(session, TurnRequest(text="hello"), ME)
     await service.settle()
     assert transactions["_write"] == 2
-    assert transactions["_read"] <= 2
+    assert transactions["_read"] <= 3  # the third looks for controls, if the turn takes longer than 50 ms
 
 
 async def test_a_turn_whose_answer_cannot_be_stored_fails_and_ends(service, store, runtime, monkeypatch):
