@@ -15,11 +15,12 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from random import Random
 from statistics import median
 
 from bench.postgres import Postgres, run_postgres
@@ -36,15 +37,26 @@ _ROUND_NUMBERS = count()  # no question is asked twice: what recall finds then i
 SETTLE_SECONDS = 2.0  # until what runs behind the turns is done and the counters of PostgreSQL are written
 
 
-async def send_turns(program: Program, turns: int, clients: int, drop: tuple[str, ...], runtime: str = "echo") -> float:
-    """Runs turns from some clients at once, each in a session of its own; returns the seconds it took."""
+async def send_turns(
+    program: Program,
+    turns: int,
+    clients: int,
+    drop: tuple[str, ...] = (),
+    runtime: str = "echo",
+    words: Sequence[str] = (),
+) -> float:
+    """Runs turns from some clients at once, each in a session of its own; returns the seconds it took.
+
+    words: what the questions are made of; none: words that occur nowhere else
+    """
     host, port = program.address.removeprefix("http://").split(":")
     left, round_number = iter(range(turns)), next(_ROUND_NUMBERS)
 
     async def one_client(number: int) -> None:
         session = ""
         for turn in left:
-            text = " ".join(f"word{round_number}x{number}x{turn}y{n}" for n in range(WORDS))
+            chance, mark = Random(f"{number} {turn}"), f"word{round_number}x{number}x{turn}y"
+            text = " ".join(chance.choice(words) if words else f"{mark}{n}" for n in range(WORDS))
             body = json.dumps({"message": text, "runtime": runtime, "drop": list(drop), **session_field(session)})
             reader, writer = await asyncio.open_connection(host, int(port))
             writer.write(
@@ -73,13 +85,14 @@ class Series:
 
     program: Program
     drop: tuple[str, ...] = ()
+    words: Sequence[str] = ()
     more_cpu: Callable[[], float] = lambda: 0.0  # of other processes that work for it
     cpu_ms: list[float] = field(default_factory=list)
     rates: list[float] = field(default_factory=list)
 
     def run(self, clients: int, *, keep: bool = True) -> None:
         before = self.program.cpu_seconds() + self.more_cpu()
-        seconds = asyncio.run(send_turns(self.program, TURNS, clients, self.drop))
+        seconds = asyncio.run(send_turns(self.program, TURNS, clients, self.drop, words=self.words))
         if keep:
             self.cpu_ms.append((self.program.cpu_seconds() + self.more_cpu() - before) / TURNS * 1000)
             self.rates.append(TURNS / seconds)
@@ -154,7 +167,7 @@ def main() -> int:
         try:
             for clients in CLIENTS:
                 base, plain, shipped = Series(floor), Series(ours, SOURCES), Series(ours)
-                shared = Series(elsewhere, (), postgres.cpu_seconds)
+                shared = Series(elsewhere, more_cpu=postgres.cpu_seconds)
                 measure(clients, base, plain, shipped, shared)
                 rounds.append(summarize(clients, base, plain, shipped, shared))
                 bars += compare(clients, base, plain, shipped, shared)
