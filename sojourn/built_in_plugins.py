@@ -14,6 +14,7 @@ from sojourn.ports.plugin import Plugin
 
 if TYPE_CHECKING:
     from sojourn.achievements.plugin import plugin as hermes_achievements
+    from sojourn.acp_server.plugin import plugin as acp_server
     from sojourn.context.plugin import memory, skills, tasks
     from sojourn.dashboard import plugin as dashboard
     from sojourn.gateway.plugin import plugin as gateway
@@ -131,6 +132,7 @@ if TYPE_CHECKING:
         tools,
         mcp,
         mcp_server,
+        acp_server,
         memory,
         skills,
         tasks,
@@ -235,6 +237,11 @@ BUILT_INS = (
         name="mcp-server",
         plugin=Lazy("sojourn.mcp_server.plugin:plugin"),
         commands={"mcp": "Give other agents your sessions and your memory, over MCP."},
+    ),
+    BuiltIn(
+        name="acp-server",
+        plugin=Lazy("sojourn.acp_server.plugin:plugin"),
+        commands={"acp": "Be an agent for Zed and other editors."},
     ),
     BuiltIn(
         name="memory",

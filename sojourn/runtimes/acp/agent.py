@@ -11,9 +11,7 @@ from pathlib import Path
 from sojourn import __version__
 from sojourn.core.errors import BadConfig, KeyRefused, RuntimeFailed, RuntimeTimeout, RuntimeUnreachable
 from sojourn.core.messages import Json
-from sojourn.processes.supervisor import GRACE_SECONDS, ChildProcess, OutputBuffer, start
-from sojourn.runtimes.acp import PLUGIN, AcpSettings
-from sojourn.runtimes.acp.jsonrpc import (
+from sojourn.jsonrpc import (
     METHOD_NOT_FOUND,
     ConnectionClosed,
     JsonRpcConnection,
@@ -22,6 +20,8 @@ from sojourn.runtimes.acp.jsonrpc import (
     as_object,
     list_objects,
 )
+from sojourn.processes.supervisor import GRACE_SECONDS, ChildProcess, OutputBuffer, start
+from sojourn.runtimes.acp import PLUGIN, AcpSettings
 from sojourn.text.ansi import strip_control
 
 logger = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Json
+from sojourn.jsonrpc import Params, as_object, list_objects
 from sojourn.ports.runtime import TurnInput
 from sojourn.ports.tool import Question
-from sojourn.runtimes.acp.jsonrpc import Params, as_object, list_objects
 from sojourn.text.ansi import strip_control
 
 CHOICES = ("once", "deny")  # an agent runs outside our sandbox: it is asked about every time

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.messages import Json
+from sojourn.jsonrpc import Params
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import HistoryEntry, TurnInput
-from sojourn.runtimes.acp.jsonrpc import Params
 from sojourn.runtimes.acp.prompt_call import NO_USAGE, AgentUsage
 from sojourn.runtimes.prompt_text import render_context, render_request, to_text_messages
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from sojourn.core.errors import RuntimeFailed, RuntimeTimeout
 from sojourn.core.messages import Json
+from sojourn.jsonrpc import ConnectionClosed, Params, RpcError, as_object
 from sojourn.ports.runtime import RuntimeOutput, TurnInput
 from sojourn.runtimes.acp import PLUGIN, AcpSettings
 from sojourn.runtimes.acp.agent import AcpAgent, Listener
-from sojourn.runtimes.acp.jsonrpc import ConnectionClosed, Params, RpcError, as_object
 from sojourn.runtimes.acp.permissions import Permissions
 from sojourn.runtimes.acp.updates import UNANSWERED, UpdateMapper
 from sojourn.runtimes.agent_errors import to_agent_error

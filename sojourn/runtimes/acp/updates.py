@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import Json, assistant
+from sojourn.jsonrpc import Params, list_objects
 from sojourn.ports.runtime import Observation, RuntimeOutput
-from sojourn.runtimes.acp.jsonrpc import Params, list_objects
 from sojourn.text.ansi import ControlStripper, strip_control
 
 UNANSWERED = "sojourn/unanswered"  # our own update: nobody answered the agent's question in time

@@ -1,8 +1,8 @@
-"""JSON-RPC 2.0 over a child's stdio, one message per line; tolerates lines that are not messages.
+"""JSON-RPC 2.0 over standard input and output, one message per line; tolerates lines that are not messages.
 
-The client of the protocol's own SDK closes the connection at the first line that is JSON but not an object, and
-waits for ever when it writes to a program that has exited. This one skips stray lines, and every pending call fails
-when the program exits.
+The client of the Agent Client Protocol's own SDK closes the connection at the first line that is JSON but not an
+object, and waits for ever when it writes to a program that has exited. This one skips stray lines, and every pending
+call fails when the program exits.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol
 
 from sojourn.core.errors import RuntimeFailed, RuntimeUnreachable
 from sojourn.core.messages import Json
 
 logger = logging.getLogger(__name__)
 
-METHOD_NOT_FOUND, INTERNAL_ERROR = -32601, -32603  # JSON-RPC error codes
+METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32601, -32602, -32603  # JSON-RPC error codes
 _MAX_STRAY_LINES = 200  # without a single message: the program speaks another protocol
 
 Params = dict[str, Json]
@@ -34,6 +34,12 @@ def as_object(value: Json) -> Params:
 def list_objects(value: Json) -> list[Params]:
     """Returns the objects of a list; none if the value is not a list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+class LineWriter(Protocol):
+    """What messages are written to; an asyncio.StreamWriter is one."""
+
+    def write(self, data: bytes, /) -> None: ...
 
 
 class RpcError(RuntimeFailed):
@@ -59,7 +65,7 @@ class JsonRpcConnection:
     def __init__(
         self,
         reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
+        writer: LineWriter,
         *,
         on_notification: OnNotification,
         on_request: OnRequest,
@@ -154,6 +160,10 @@ class JsonRpcConnection:
             self._write({"id": number, "result": await self._on_request(method, params)})
         except RpcError as error:
             self._write({"id": number, "error": {"code": error.rpc_code, "message": str(error)}})
+
+    async def wait_closed(self) -> None:
+        """Returns when the other side has closed its end."""
+        await asyncio.wait({self._reading})
 
     async def close(self) -> None:
         self._fail_pending("it was closed")
