@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from sojourn.schedules import plugin as schedules
     from sojourn.stores.postgres import plugin as postgres
     from sojourn.stores.sqlite import plugin as sqlite
+    from sojourn.sync.plugin import plugin as sync
     from sojourn.templates.plugin import plugin as templates
     from sojourn.tools.mcp.plugin import plugin as mcp
     from sojourn.tools.plugin import plugin as tools
@@ -133,6 +134,7 @@ if TYPE_CHECKING:
         mcp,
         mcp_server,
         acp_server,
+        sync,
         memory,
         skills,
         tasks,
@@ -242,6 +244,11 @@ BUILT_INS = (
         name="acp-server",
         plugin=Lazy("sojourn.acp_server.plugin:plugin"),
         commands={"acp": "Be an agent for Zed and other editors."},
+    ),
+    BuiltIn(
+        name="sync",
+        plugin=Lazy("sojourn.sync.plugin:plugin"),
+        commands={"sync": "Bring the sessions of several machines together, through a folder."},
     ),
     BuiltIn(
         name="memory",
