@@ -10,13 +10,14 @@ import acp
 from acp import schema
 
 KEY = "sk-proj-" + "Ab1" * 12  # what redaction takes for a key
-MANNERS = set(sys.argv[1:])  # no-load, sign-in, old, slow-start
+MANNERS = set(sys.argv[1:])  # no-load, sign-in, old, slow-start, resumes
 
 
 class Peculiar:
     def __init__(self) -> None:
         self.count, self.cancelled = 0, asyncio.Event()
         self.heard: dict[str, list[str]] = {}
+        self.model = "small"
 
     def on_connect(self, conn: Any) -> None:
         self.conn = conn
@@ -27,7 +28,11 @@ class Peculiar:
         return schema.InitializeResponse(
             protocol_version=0 if "old" in MANNERS else protocol_version,
             agent_capabilities=schema.AgentCapabilities(
-                load_session="no-load" not in MANNERS, prompt_capabilities=schema.PromptCapabilities(image=True)
+                load_session="no-load" not in MANNERS,
+                prompt_capabilities=schema.PromptCapabilities(image=True),
+                session_capabilities=schema.SessionCapabilities(
+                    resume=schema.SessionResumeCapabilities() if "resumes" in MANNERS else None
+                ),
             ),
             agent_info=schema.Implementation(name="peculiar", title="Peculiar", version="1.2"),
         )
@@ -38,7 +43,27 @@ class Peculiar:
         self.count += 1
         name = f"s{os.getpid()}-{self.count}"
         self.heard[name] = []
-        return schema.NewSessionResponse(session_id=name)
+        return schema.NewSessionResponse(session_id=name, config_options=self.options())
+
+    def options(self) -> Any:
+        """The choice of a model, in groups as large lists have them."""
+        if "resumes" not in MANNERS:
+            return None
+        models = [schema.SessionConfigSelectOption(value=one, name=one.title()) for one in ("small", "large")]
+        group = schema.SessionConfigSelectGroup(group="ours", name="Ours", options=models)
+        option = schema.SessionConfigOptionSelect(
+            id="brain", name="Model", category="model", type="select", current_value=self.model, options=[group]
+        )
+        return [option]
+
+    async def set_config_option(self, config_id: str, session_id: str, value: Any, **given: Any) -> Any:
+        assert config_id == "brain"
+        self.model = value
+        return schema.SetSessionConfigOptionResponse(config_options=self.options())
+
+    async def resume_session(self, cwd: str, session_id: str, **given: Any) -> schema.ResumeSessionResponse:
+        self.heard.setdefault(session_id, ["RESUMED"])
+        return schema.ResumeSessionResponse(config_options=self.options())
 
     async def load_session(self, session_id: str, cwd: str, **given: Any) -> schema.LoadSessionResponse:
         if "forgets" in MANNERS:
@@ -85,6 +110,10 @@ class Peculiar:
         await self.conn.session_update(session, acp.update_tool_call("c1", status="failed"))
         await self.conn.session_update(session, acp.start_tool_call("c2", "Never told of again", kind="edit"))
         await self.say(session, "I found it.")
+
+    async def do_model(self, session: str) -> None:
+        resumed = " after a resume" if "RESUMED" in self.heard[session] else ""
+        await self.say(session, f"I am {self.model}{resumed}.")
 
     async def do_plan(self, session: str) -> None:
         await self.conn.session_update(
@@ -152,4 +181,4 @@ class Peculiar:
 
 
 peculiar: Any = Peculiar()
-asyncio.run(acp.run_agent(peculiar))
+asyncio.run(acp.run_agent(peculiar, use_unstable_protocol="resumes" in MANNERS))

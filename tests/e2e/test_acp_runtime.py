@@ -280,6 +280,15 @@ async def test_after_a_restart_it_is_told_all_again_unless_it_can_load(
     assert "REPLAYED" not in shown.text
 
 
+async def test_an_agent_that_resumes_is_not_made_to_replay_and_its_models_are_options(make: Make) -> None:
+    talk = Conversation(make("resumes"))
+    await talk.say("First.")
+    await talk.runtime.close()
+    assert (await talk.say("MODEL")).text == "I am small after a resume."
+    for model, told in (("large", "I am large."), ("unheard-of", "I am large.")):
+        assert (await run_turn(make("resumes"), make_turn_input("MODEL", model=model))).text == told
+
+
 async def test_pictures_are_shown_to_an_agent_that_sees(make: Make) -> None:
     picture = Attachment(hash="h", media_type="image/png", name="dog.png", size=4)
     shown = await run_turn(make(), make_turn_input("Look.", attachments=(picture,), files={"h": b"\x89PNG"}))

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import shlex
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn import __version__
@@ -46,6 +47,14 @@ def split_command(command: str) -> list[str]:
     return words
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferedModels:
+    """The models that an agent offers for a session, and the option that sets one; "" for agents of before."""
+
+    names: tuple[str, ...] = ()
+    option: str = ""
+
+
 class Listener:
     """Receives the updates of one prompt in order; `permit` answers the agent's questions."""
 
@@ -65,7 +74,7 @@ class AcpAgent:
         )
         self._listeners: dict[str, Listener] = {}
         self.open: set[str] = set()  # ids of its open sessions
-        self.models: dict[str, list[str]] = {}  # models of a session, if the agent lists them
+        self.models: dict[str, OfferedModels] = {}  # of each open session
         self.agent_id, self.version = "", ""  # its machine-readable name
         self.name = settings.name or "The agent"  # its name on screen
         self._capabilities: Params = {}
@@ -110,6 +119,11 @@ class AcpAgent:
     @property
     def can_load(self) -> bool:
         return bool(self._capabilities.get("loadSession"))
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether it continues a session without replaying it."""
+        return as_object(self._capabilities.get("sessionCapabilities")).get("resume") is not None
 
     @property
     def takes_images(self) -> bool:
@@ -168,13 +182,14 @@ class AcpAgent:
         return session
 
     async def load_session(self, session: str, cwd: Path) -> bool:
-        """Loads a session; False when the agent no longer has it or cannot load. Replayed messages are ignored."""
+        """Continues a session; False when the agent no longer has it or cannot. Replayed messages are ignored."""
         if session in self.open:
             return True
-        if not self.can_load:
+        if not (self.can_resume or self.can_load):
             return False
+        method = "session/resume" if self.can_resume else "session/load"
         try:
-            answer = await self.call("session/load", {"sessionId": session, "cwd": str(cwd), "mcpServers": []})
+            answer = await self.call(method, {"sessionId": session, "cwd": str(cwd), "mcpServers": []})
         except RuntimeUnreachable:
             raise
         except RuntimeFailed as error:
@@ -185,14 +200,18 @@ class AcpAgent:
 
     def _add_session(self, session: str, answer: Params) -> None:
         self.open.add(session)
-        offered = list_objects(as_object(answer.get("models")).get("availableModels"))
-        self.models[session] = [str(one.get("modelId") or "") for one in offered]
+        self.models[session] = find_models(answer)
 
     async def choose_model(self, session: str, model: str) -> str:
         """Sets the model and returns it; "" when the agent does not offer it and keeps its own."""
-        if not model or model not in self.models.get(session, ()):
+        offered = self.models.get(session, OfferedModels())
+        if not model or model not in offered.names:
             return ""
-        await self.call("session/set_model", {"sessionId": session, "modelId": model})
+        if offered.option:
+            params = {"sessionId": session, "configId": offered.option, "value": model}
+            await self.call("session/set_config_option", params)
+        else:
+            await self.call("session/set_model", {"sessionId": session, "modelId": model})
         return model
 
     # a prompt
@@ -231,6 +250,18 @@ class AcpAgent:
         self._child.writer.close()
         await self._child.wait(GRACE_SECONDS)
         await self._child.end()
+
+
+def find_models(answer: Params) -> OfferedModels:
+    """The models that an opened session offers: as an option of it, or in the list of agents of before."""
+    for option in list_objects(answer.get("configOptions")):
+        if option.get("type") == "select" and "model" in (option.get("category"), option.get("id")):
+            choices = list_objects(option.get("options"))
+            choices += [one for group in choices for one in list_objects(group.get("options"))]
+            names = tuple(one["value"] for one in choices if isinstance(one.get("value"), str))
+            return OfferedModels(names=names, option=str(option.get("id") or ""))
+    offered = list_objects(as_object(answer.get("models")).get("availableModels"))
+    return OfferedModels(names=tuple(str(one.get("modelId") or "") for one in offered))
 
 
 async def _start_child(command: str, cwd: Path, environment: Mapping[str, str] | None) -> ChildProcess:
