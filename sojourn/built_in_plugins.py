@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sojourn.achievements.plugin import plugin as hermes_achievements
     from sojourn.acp_server.plugin import plugin as acp_server
     from sojourn.context.plugin import memory, skills, tasks
+    from sojourn.continuation.plugin import plugin as continuation
     from sojourn.dashboard import plugin as dashboard
     from sojourn.gateway.plugin import plugin as gateway
     from sojourn.http import plugin as http_
@@ -135,6 +136,7 @@ if TYPE_CHECKING:
         mcp_server,
         acp_server,
         sync,
+        continuation,
         memory,
         skills,
         tasks,
@@ -249,6 +251,11 @@ BUILT_INS = (
         name="sync",
         plugin=Lazy("sojourn.sync.plugin:plugin"),
         commands={"sync": "Bring the sessions of several machines together, through a folder."},
+    ),
+    BuiltIn(
+        name="continuation",
+        plugin=Lazy("sojourn.continuation.plugin:plugin"),
+        commands={"continue": "Go on with a session in another program, and come back."},
     ),
     BuiltIn(
         name="memory",

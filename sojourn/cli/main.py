@@ -12,7 +12,7 @@ from sojourn.cli.options import JsonGroup, NonEmptyFlag, set_flag
 _SECTIONS = {
     "Begin": ("welcome", "chat", "dashboard", "import"),
     "Your sessions": ("sessions", "ask", "memory", "skills", "templates", "achievements", "usage"),
-    "Elsewhere": ("gateway", "handoff", "schedule", "sync", "mcp", "acp"),
+    "Elsewhere": ("gateway", "handoff", "continue", "schedule", "sync", "mcp", "acp"),
     "While it works": ("stop", "approvals"),
     "The server": ("serve", "server", "service", "token", "browsers"),
     "This installation": ("config", "doctor", "store", "model", "plugins", "update", "uninstall", "completion"),

@@ -1,4 +1,4 @@
-"""A scripted model on this machine, speaking OpenAI's, Anthropic's and Google's protocols.
+"""A scripted model on this machine, speaking OpenAI's two protocols, Anthropic's and Google's.
 
     with ModelServer([Say("Hello.")]) as model:
         ...  # point a runtime at model.url, let it talk
@@ -43,6 +43,7 @@ from sojourn.testing.model_script import (
 )
 from sojourn.testing.model_wire import Anthropic, OpenAI, Wire
 from sojourn.testing.model_wire_google import Google
+from sojourn.testing.model_wire_responses import Responses
 
 DEFAULT: Script = (Say("Scripted reply."),)
 
@@ -68,6 +69,7 @@ class ModelServer:
         self.url = f"{self.origin}/v1"  # what is called a base URL
         routes = [
             Route("/v1/chat/completions", self._openai, methods=["POST"]),
+            Route("/v1/responses", self._responses, methods=["POST"]),
             Route("/v1/messages", self._anthropic, methods=["POST"]),
             Route("/{version}/models/{name}:{method}", self._google, methods=["POST"]),
             Route("/{rest:path}", self._other, methods=["GET", "POST"]),
@@ -123,6 +125,11 @@ class ModelServer:
         asked = await _parse_request(request)
         steps = self._next(asked)
         return await self._answer(asked, steps, Anthropic(asked, steps))
+
+    async def _responses(self, request: Request) -> Response:
+        asked = await _parse_request(request)
+        steps = self._next(asked)
+        return await self._answer(asked, steps, Responses(asked, steps))
 
     async def _google(self, request: Request) -> Response:
         asked = await _parse_request(request, stream=request.path_params["method"] == "streamGenerateContent")

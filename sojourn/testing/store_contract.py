@@ -15,6 +15,7 @@ Needs pytest and pytest-asyncio in its automatic mode.
 from __future__ import annotations
 
 from sojourn.testing.store_branches import BranchesContract
+from sojourn.testing.store_continuations import ContinuationsContract
 from sojourn.testing.store_facets import FacetsContract
 from sojourn.testing.store_folded_chunks import FoldedChunksContract
 from sojourn.testing.store_gateway import GatewayStoreContract
@@ -54,6 +55,7 @@ class StoreContract(
     TrashContract,
     RemovalContract,
     IngestContract,
+    ContinuationsContract,
     MaintenanceContract,
     HistoryContract,
     RecordsContract,

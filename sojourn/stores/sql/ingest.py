@@ -11,7 +11,9 @@ from sojourn.core.errors import BadInput
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Principal, SessionId, new_session_id
 from sojourn.ports.importer import Transcript
+from sojourn.ports.store import Record
 from sojourn.ports.store_admin import Ingested
+from sojourn.stores.sql.continuations import add_figures, add_usage, find_continuation, restore_usage, select_messages
 from sojourn.stores.sql.db import Db, Row, insert_statement
 from sojourn.stores.sql.free_titles import find_free_title
 from sojourn.stores.sql.log import LOG_COLUMNS
@@ -95,12 +97,17 @@ def _ingest(db: Db, source: str, home: str, fingerprint: str, transcript: Transc
     row = _find_import(db, source, home, native)
     if row is None and source == OWN_EXPORT and _exists(db, native):
         return Ingested(native_id=native, session=SessionId(native), outcome="unchanged", note="it is here already")
+    continued = transcript.fields.get("continues")
+    if row is None and isinstance(continued, str) and find_continuation(db, source, native, escape(continued)):
+        db.execute(_INSERT_IMPORT, (*key, escape(continued), fingerprint, db.now()))
+        return Ingested(native_id=native, session=SessionId(continued), outcome="unchanged")
     if row is None:
         result = _import_new(db, source, home, transcript, principal)
         db.execute(_INSERT_IMPORT, (*key, result.session, fingerprint, db.now()))
     else:
         is_same = row["fingerprint"] == fingerprint
-        result = _update_imported(db, SessionId(row["session_id"]), transcript, is_same=is_same)
+        known = find_continuation(db, source, native, row["session_id"])
+        result = _update_imported(db, SessionId(row["session_id"]), transcript, known, is_same=is_same)
         if not is_same:
             db.execute(
                 "UPDATE imports SET fingerprint = ?, at = ? WHERE source = ? AND source_home = ? AND source_id = ?",
@@ -241,8 +248,14 @@ def _replace_details(db: Db, session: SessionId, transcript: Transcript) -> None
         db.execute(insert_statement("session_model_usage", tuple(filled)), list(filled.values()))
 
 
-def _update_imported(db: Db, session: SessionId, transcript: Transcript, *, is_same: bool) -> Ingested:
-    """Adds new messages and updates changed flags. Messages that the source no longer has stay."""
+def _update_imported(
+    db: Db, session: SessionId, transcript: Transcript, known: Record | None, *, is_same: bool
+) -> Ingested:
+    """Adds new messages and updates changed flags. Messages that the source no longer has stay.
+
+    `known`: the session went on in this source, which has only a part of it.
+    """
+    transcript = select_messages(known, transcript) if known else transcript
     head = db.fetch_one(
         "SELECT last_seq, principal, title, tools FROM sessions WHERE id = ?" + db.for_update, (session,)
     )
@@ -257,7 +270,7 @@ def _update_imported(db: Db, session: SessionId, transcript: Transcript, *, is_s
             new.append(message)
         elif (message.active, message.compacted) != (bool(row["active"]), bool(row["compacted"])):
             reflagged.append((int(message.active), int(message.compacted), session, row["seq"]))
-    removed = len(ours.keys() - {_key(message) for message in transcript.messages})
+    removed = 0 if known else len(ours.keys() - {_key(message) for message in transcript.messages})
     if is_same and not new and not reflagged:
         return Ingested(native_id=transcript.native_id, session=session, outcome="unchanged", removed_upstream=removed)
     last = max([head["last_seq"], *(row["seq"] for row in rows)])
@@ -265,8 +278,13 @@ def _update_imported(db: Db, session: SessionId, transcript: Transcript, *, is_s
     _insert_messages(db, session, numbers, new)
     _put_files(db, session, transcript)
     db.execute_many("UPDATE messages SET active = ?, compacted = ? WHERE session_id = ? AND seq = ?", reflagged)
-    _update_session(db, session, head, transcript, new, max([last, *numbers]))
-    _replace_details(db, session, transcript)
+    if known:
+        add_figures(db, session, new, max([last, *numbers]), head["tools"])
+        add_usage(db, session, known, transcript)
+    else:
+        _update_session(db, session, head, transcript, new, max([last, *numbers]))
+        _replace_details(db, session, transcript)
+        restore_usage(db, session)
     return Ingested(
         native_id=transcript.native_id,
         session=session,
