@@ -6,4 +6,5 @@ plugin = Plugin(
     name="continuation",
     summary="Goes on with a session in another program.",
     commands=("sojourn.continuation.commands:continue_",),
+    routes=("sojourn.continuation.routes:router",),
 )

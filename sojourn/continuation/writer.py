@@ -204,9 +204,9 @@ def find_target(program: str) -> Target:
 def _choose_folder(session: Session, folder: Path | None) -> str:
     place = folder or (Path(session.cwd) if session.cwd else None)
     if place is None:
-        raise BadInput("This session has no folder.", hint="Say where the program shall run: --folder PATH.")
+        raise BadInput("This session has no folder.", hint="Say in which one the program shall run (`--folder PATH`).")
     if not place.is_dir():
-        raise BadInput(f"There is no folder {place} on this machine.", hint="Name another one: --folder PATH.")
+        raise BadInput(f"There is no folder {place} on this machine.", hint="Name another folder (`--folder PATH`).")
     return str(place.resolve())
 
 

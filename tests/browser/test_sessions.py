@@ -271,3 +271,16 @@ def test_the_search_box_is_answered_from_the_history(filled):
     assert "build fail" in link.inner_text()
     link.click()
     page.wait_for_url(re.compile(r"/chat/[^?]+\?at=\d+"))
+
+
+def test_a_session_goes_on_in_another_program(filled):
+    page = filled.open("/chat/copy-000021")
+    choose(page, "Continue in another program…")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("There is no folder /home/sam/garden on this machine.").wait_for()
+    dialog.get_by_label("Folder").fill(str(filled.server.home.parent))
+    page.keyboard.press("Tab")
+    dialog.get_by_label("Program").select_option("codex")
+    dialog.get_by_text("rollout-").wait_for()
+    dialog.get_by_role("button", name="Write").click()
+    dialog.get_by_text("&& codex resume").wait_for()

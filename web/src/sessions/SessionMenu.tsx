@@ -7,13 +7,14 @@ import { Dialog } from "@/components/Dialog";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { Menu, type MenuEntry } from "@/components/Menu";
 import { showToast } from "@/components/Toasts";
+import { ContinueDialog } from "@/sessions/ContinueDialog";
 import { useMessages } from "@/sessions/messages";
 import { getSessionUrl } from "@/sessions/sessionLinks";
 
 /** What can be done with a session: tags, pin, archive, export, delete. Each says that it is done, and can be undone. */
 export function SessionMenu({ session, onChange }: { session: Session; onChange: (session: Session | null) => void }) {
   const { t } = useMessages();
-  const [open, setOpen] = useState<"tags" | null>(null);
+  const [open, setOpen] = useState<"tags" | "continue" | null>(null);
   const [error, setError] = useState<unknown>(null);
   const url = `/api/sessions/${encodeURIComponent(session.id)}`;
   const save = (format: string, ending: string) =>
@@ -47,6 +48,7 @@ export function SessionMenu({ session, onChange }: { session: Session; onChange:
       run: () => toggle("archived"),
     },
     { label: t("sessions.copylink"), icon: "link", run: copyLink },
+    { label: t("sessions.continue"), icon: "terminal", run: () => setOpen("continue") },
     { label: t("sessions.export"), icon: "download", run: () => save("markdown", "md") },
     { label: t("sessions.exporthtml"), icon: "share", run: () => save("html", "html") },
     { label: t("sessions.exportjson"), icon: "file", run: () => save("jsonl", "jsonl") },
@@ -65,6 +67,7 @@ export function SessionMenu({ session, onChange }: { session: Session; onChange:
         </Dialog>
       )}
       {open === "tags" && <TagsDialog session={session} save={(tags) => update({ tags })} close={close} />}
+      {open === "continue" && <ContinueDialog session={session} close={close} />}
     </>
   );
 }
