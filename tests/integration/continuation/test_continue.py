@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -129,3 +130,31 @@ async def test_a_program_that_does_not_take_the_file_leaves_nothing(
         await writer.write(plan)
     assert not any(path.exists() for path in plan.native.files)
     assert await writer.list_written(session) == []
+
+
+_STAND_IN = """#!/bin/sh
+said='"message": {"role": "user", "content": "on"}'
+record='{"type": "user", "uuid": "n1", "timestamp": "2026-11-19T00:00:00Z", '"$said"'}'
+for file in "$HOME"/.claude/projects/*/"$2".jsonl; do echo "$record" >> "$file"; done
+exit 3
+"""
+
+
+async def test_run_starts_the_program_and_brings_back_what_was_said(app, session, tmp_path):
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "claude").write_text(_STAND_IN)
+    (programs / "claude").chmod(0o755)
+    environment = {
+        "PATH": f"{programs}:/usr/bin:/bin",
+        "HOME": str(tmp_path / "ann"),
+        "SOJOURN_HOME": str(tmp_path / "ours"),
+    }
+    command = [Path(sys.executable).with_name("sojourn"), "continue", session.id, "--in", "claude", "--run"]
+    refused = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert "asks for confirmation" in refused.stderr
+    assert not (tmp_path / "ann" / ".claude").exists()
+    done = subprocess.run([*command, "--yes"], env=environment, capture_output=True, text=True)
+    assert done.returncode == 3, done.stderr
+    rows = [row.item async for row in app.store.read(session.id, messages_only=True)]
+    assert [one.content for one in rows if isinstance(one, Message)][len(MESSAGES) :] == ["on"]
