@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -17,24 +17,20 @@ from sojourn.core.errors import SojournError
 from sojourn.lazy import Lazy
 from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
+from sojourn.schedules.schedule_check import check_schedule
 from sojourn.server_file import is_serving, read_server_file
 from sojourn.text.formatting import format_time, one_line
+from sojourn.turn_support.handoff_destinations import require_gateway
 
 if TYPE_CHECKING:
     from sojourn.schedules.recurrence import Recurrence, parse_recurrence  # noqa: F401
     from sojourn.schedules.schedule_book import Schedule, ScheduleBook
-    from sojourn.schedules.schedule_check import check_schedule  # noqa: F401
     from sojourn.schedules.schedule_json import run_to_json, schedule_to_json  # noqa: F401
-    from sojourn.turn_support.handoff_destinations import require_gateway  # noqa: F401
 
 # Lazy: `--help` needs no time zones.
 BOOK: Lazy[type[ScheduleBook]] = Lazy("sojourn.schedules.schedule_book:ScheduleBook")
 SCHEDULE: Lazy[type[Schedule]] = Lazy("sojourn.schedules.schedule_book:Schedule")
 PARSE: Lazy[Callable[..., Recurrence]] = Lazy("sojourn.schedules.recurrence:parse_recurrence")
-CHECK: Lazy[Callable[..., None]] = Lazy("sojourn.schedules.schedule_check:check_schedule")
-REQUIRE_GATEWAY: Lazy[Callable[..., Awaitable[None]]] = Lazy(
-    "sojourn.turn_support.handoff_destinations:require_gateway"
-)
 SCHEDULE_JSON: Lazy[Callable[..., dict[str, Any]]] = Lazy("sojourn.schedules.schedule_json:schedule_to_json")
 RUN_JSON: Lazy[Callable[..., dict[str, Any]]] = Lazy("sojourn.schedules.schedule_json:run_to_json")
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
@@ -92,7 +88,7 @@ def add(
     )
 
     async def work(app: AppContext) -> None:
-        CHECK.load()(app, deliver=deliver, runtime=runtime)
+        check_schedule(app, deliver=deliver, runtime=runtime)
         kept = await BOOK.load()(app.store).add(made)
         if as_json or cli.json:
             click.echo(json.dumps(SCHEDULE_JSON.load()(kept)))
@@ -113,7 +109,7 @@ async def _list_warnings(app: AppContext, deliver: str) -> list[str]:
         ]
     try:
         if deliver:
-            await REQUIRE_GATEWAY.load()(app.store, deliver.partition(":")[0])
+            await require_gateway(app.store, deliver.partition(":")[0])
     except SojournError as error:
         return [f"{error} {error.hint}".strip()]
     return []
