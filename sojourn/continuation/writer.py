@@ -23,11 +23,12 @@ from sojourn.continuation.hermes import delete_rows, insert_rows
 from sojourn.continuation.native_session import NativeSession
 from sojourn.continuation.targets import TARGETS, Target
 from sojourn.core.errors import BadInput, Conflict, MissingPackage, NotFound, SourceUnreadable
-from sojourn.core.messages import Message, text_of
+from sojourn.core.messages import Json, Message, text_of
 from sojourn.core.sessions import Session
 from sojourn.ports.app import PluginContext
 from sojourn.ports.importer import Importer, Transcript
 from sojourn.ports.store import Record
+from sojourn.text.redaction import mark_identifiers
 
 KIND = "continuations"
 _LOAD_SECONDS = 120.0
@@ -104,14 +105,14 @@ class ContinuationWriter:
                 await asyncio.to_thread(_run_program, plan.native.load, plan.native.folder, plan.target.label)
         except BaseException:
             _remove_files(created)
-            await self._app.store.put_record(replace(record, value={**record.value, "undone": True}))
+            await self._app.store.put_record(replace(record, value=mark_identifiers({**record.value, "undone": True})))
             raise
 
     async def _link(self, plan: ContinuationPlan, seen: Sequence[str], usage: Sequence[Mapping[str, Any]]) -> Record:
         """Tells the store that the foreign session continues this one, and what of it is known."""
         native, source = plan.native, plan.target.source
         home = str(native.home.resolve())
-        value = {
+        value: Json = {
             "program": plan.target.name,
             "home": home,
             "native_id": native.native_id,
@@ -122,6 +123,7 @@ class ContinuationWriter:
         }
         key = f"{source}/{native.native_id}"
         session = plan.session
+        value = mark_identifiers(value)
         record = Record(kind=KIND, key=key, value=value, principal=session.principal, session=session.id)
         record = await self._app.store.put_record(record)
         link = Transcript(native_id=native.native_id, fields={"continues": session.id}, messages=())
@@ -165,7 +167,7 @@ class ContinuationWriter:
         if not value["files"]:
             delete_rows(Path(value["home"]) / "state.db", value["native_id"])
         _remove_files(map(Path, value["files"]))
-        return await self._app.store.put_record(replace(record, value={**value, "undone": True}))
+        return await self._app.store.put_record(replace(record, value=mark_identifiers({**value, "undone": True})))
 
     def _require_unchanged(self, target: Target, value: Mapping[str, Any]) -> None:
         added = self._list_added(target, value)

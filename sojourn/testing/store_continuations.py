@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from sojourn.core.messages import user
 from sojourn.core.sessions import SessionId
 from sojourn.ports.importer import Transcript
 from sojourn.ports.store import Record, Store
 from sojourn.testing.store_steps import begin, ingest, make_transcript, read_contents, read_table
+from sojourn.text.redaction import mark_identifiers
 
 THEIRS = "theirs"
 
 
 async def link(store: Store, session: SessionId, *, seen: tuple[str, ...] = ("m1", "m2"), usage: Any = ()) -> None:
     """Says that the session goes on as `theirs`, where some messages are known."""
-    value = {"seen": list(seen), "usage": list(usage), "written_usage": list(usage)}
+    value = mark_identifiers({"seen": list(seen), "usage": list(usage), "written_usage": list(usage)})
     await store.put_record(Record(kind="continuations", key=f"hermes/{THEIRS}", value=value, session=session))
     await ingest(store, Transcript(native_id=THEIRS, fields={"continues": session}, messages=()), mark="")
 
@@ -56,6 +59,15 @@ class ContinuationsContract:
         await link(store, origin.session)
         await ingest(store, make_transcript(THEIRS, "a", "b", "z"), mark="2")
         assert await read_contents(store, origin.session) == ["a", "b", "c", "z"]
+
+    async def test_ids_that_look_like_keys_are_known_again(self, store: Store) -> None:
+        session, native_id = await begin(store, "a"), "sk-proj-" + "Ab1" * 12
+        await link(store, session, seen=(native_id,))
+        for mark, tokens in (("2", 5), ("3", 7)):
+            usage = [{"model": "m", "input_tokens": tokens}]
+            theirs = replace(user("a"), native_id=native_id)
+            await ingest(store, make_transcript(THEIRS, theirs, "b", usage=usage), mark=mark)
+        assert await read_contents(store, session) == ["a", "b"]
 
     async def test_a_foreign_file_cannot_claim_a_session(self, store: Store) -> None:
         session = await begin(store, "a")

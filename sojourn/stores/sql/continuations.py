@@ -18,6 +18,7 @@ from sojourn.stores.sql.db import Db, insert_statement
 from sojourn.stores.sql.records import get_record, list_records, put_record
 from sojourn.stores.sql.rows import FIGURE_COLUMNS, add_tool_names, coerce_column, count_tool_calls
 from sojourn.stores.sql.tables import TABLES_BY_NAME
+from sojourn.text.redaction import mark_identifiers
 
 KIND = "continuations"
 _KEYS = TABLES_BY_NAME["session_model_usage"].key[1:]
@@ -58,7 +59,7 @@ def add_usage(db: Db, session: str, known: Record, transcript: Transcript) -> No
     rows = [dict(row) for row in transcript.fields.get("usage") or ()]
     if rows != known.value.get("usage", []):
         _add_growth(db, session, rows, known.value.get("usage", []))
-        put_record(db, replace(known, value={**known.value, "usage": rows}))
+        put_record(db, replace(known, value=mark_identifiers({**known.value, "usage": rows})))
 
 
 def restore_usage(db: Db, session: str) -> None:
