@@ -7,8 +7,8 @@ WORKDIR /src
 COPY . .
 # The wheel with the pages inside; Node comes from the Python registry where the image has none.
 RUN python -m venv .venv-boot \
-    && .venv-boot/bin/pip install --no-cache-dir --require-hashes -r requirements-boot.lock \
-    && .venv-boot/bin/uv build --wheel --build-constraint requirements-boot.lock --out-dir /wheel .
+    && .venv-boot/bin/pip install --no-cache-dir --require-hashes -r requirements/boot.lock \
+    && .venv-boot/bin/uv build --wheel --build-constraint requirements/boot.lock --out-dir /wheel .
 
 FROM python:3.13-slim-bookworm
 # Yours (`id -u`), so that it may read the histories that are mounted.
@@ -19,7 +19,7 @@ RUN apt-get update \
     && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --create-home --uid "$UID" sojourn
-COPY requirements.lock /tmp/requirements.lock
+COPY requirements/run.lock /tmp/requirements.lock
 COPY --from=build /wheel /tmp/wheel
 RUN pip install --no-cache-dir --require-hashes -r /tmp/requirements.lock \
     && pip install --no-cache-dir --no-deps /tmp/wheel/*.whl \

@@ -20,7 +20,7 @@ run: ## set up what is missing and start Sojourn
 
 wheel: web ## the package, into dist/: for uv tool install, pipx and uvx
 	@rm -rf dist
-	@$$(scripts/bootstrap --uv) build --quiet --wheel --build-constraint requirements-boot.lock --python $(BIN)/python
+	@$$(scripts/bootstrap --uv) build --quiet --wheel --build-constraint requirements/boot.lock --python $(BIN)/python
 	@ls dist/*.whl
 
 test: check web ## check, then every test but the soak

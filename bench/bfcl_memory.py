@@ -29,7 +29,7 @@ from sojourn.core.sessions import OWNER
 from sojourn.ports.importer import Transcript
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA, LOCK = ROOT / ".venv" / "share" / "bfcl", ROOT / "requirements-bfcl.lock"
+DATA, LOCK = ROOT / ".venv" / "share" / "bfcl", ROOT / "requirements/bfcl.lock"
 BUDGET_TOKENS = 2000
 FIRST_DAY = 1.75e9  # when the first session is said to be; each is a day after the one before
 _IGNORED = re.compile(r"[,./\-_*^()]")  # as `agentic_checker` of bfcl-eval does

@@ -27,13 +27,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment that has the wheel and what it needs, and nothing of this folder."""
     folder = tmp_path_factory.mktemp("packages")
     uv = run(ROOT / "scripts" / "bootstrap", "--uv").strip()
-    build = (uv, "build", "--quiet", "--build-constraint", ROOT / "requirements-boot.lock", "--python", sys.executable)
+    build = (uv, "build", "--quiet", "--build-constraint", ROOT / "requirements/boot.lock", "--python", sys.executable)
     run(*build, "--sdist", "--out-dir", folder, ROOT)
     [sdist] = folder.glob("*.tar.gz")
     run(*build, "--wheel", "--out-dir", folder, sdist, PATH=str(folder / "without-node"))
     [wheel] = folder.glob("*.whl")
     run(uv, "venv", "--quiet", "--python", sys.executable, folder / "venv")
-    run(uv, "pip", "sync", "--quiet", "--python", folder / "venv", ROOT / "requirements.lock")
+    run(uv, "pip", "sync", "--quiet", "--python", folder / "venv", ROOT / "requirements/run.lock")
     run(uv, "pip", "install", "--quiet", "--no-deps", "--python", folder / "venv", wheel)
     return folder / "venv"
 

@@ -17,7 +17,7 @@ import sojourn
 from sojourn.optional_packages import list_requirements
 
 ROOT = Path(__file__).parents[2]
-LOCKS = ("requirements-boot.lock", "requirements.lock", "requirements-dev.lock")
+LOCKS = ("requirements/boot.lock", "requirements/run.lock", "requirements/dev.lock")
 PIN = re.compile(r"^([a-z0-9._-]+)==(\S+)", re.MULTILINE)
 
 # Joined here, so that this file does not name what it looks for.
@@ -61,18 +61,18 @@ def test_lock_pins_every_package_by_hash_and_records_no_address(lock):
 
 
 def test_what_is_tested_is_what_runs():
-    assert pins("requirements.lock").items() <= pins("requirements-dev.lock").items()
+    assert pins("requirements/run.lock").items() <= pins("requirements/dev.lock").items()
 
 
 def test_locks_satisfy_the_project_file():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     wanted = {
-        "requirements.lock": [
+        "requirements/run.lock": [
             *project["dependencies"],
             *(need for name in ("scan", "anthropic", "google", "mcp", "postgres") for need in extras[name]),
         ],
-        "requirements-dev.lock": [need for need in extras["dev"] if not need.startswith("sojourn")],
+        "requirements/dev.lock": [need for need in extras["dev"] if not need.startswith("sojourn")],
     }
     for lock, needs in wanted.items():
         have = pins(lock)

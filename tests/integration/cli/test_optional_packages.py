@@ -63,6 +63,6 @@ def test_a_provider_offers_what_it_needs(sojourn, monkeypatch, tmp_path, answer,
 
 
 def test_the_small_model_is_the_one_that_the_recipe_fetches():
-    locked = (ROOT / "requirements-model.lock").read_text("utf-8")
+    locked = (ROOT / "requirements/model.lock").read_text("utf-8")
     assert model_command.PACKAGE in locked
     assert re.findall(r"sha256:(\w+)", locked) == [model_command.PACKAGE_SHA256]
