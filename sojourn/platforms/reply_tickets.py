@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sojourn.core.places import Place, build_session_key
 from sojourn.ports.store import Record, RecordStore
@@ -26,13 +27,15 @@ class ReplyTickets:
     """The newest ticket of each place of one account."""
 
     def __init__(self, store: RecordStore, platform: str, account: str) -> None:
-        self._store, self._prefix = store, f"{platform}:{account}:"
+        self._store, self._prefix, self._lock = store, f"{platform}:{account}:", asyncio.Lock()
 
     async def save(self, place: Place, value: str, *, expires_at: float, max_uses: int = 0) -> None:
-        """Stores the ticket of the newest message there. The same ticket again keeps its count."""
-        known = await self.find(place)
-        if known is None or known.value != value:
-            await self._put(place, ReplyTicket(value=value, expires_at=expires_at, max_uses=max_uses))
+        """Stores the ticket of a message there. The same ticket again keeps its count, and an older message that comes
+        late takes nothing away."""
+        async with self._lock:
+            known = await self.find(place)
+            if known is None or (known.value != value and known.expires_at <= expires_at):
+                await self._put(place, ReplyTicket(value=value, expires_at=expires_at, max_uses=max_uses))
 
     async def find(self, place: Place) -> ReplyTicket | None:
         """The ticket of a place, if it can still be used."""
@@ -51,14 +54,12 @@ class ReplyTickets:
 
     async def take(self, place: Place) -> ReplyTicket | None:
         """The ticket for one more message, counted before it is sent: `used` is the number of that message."""
-        ticket = await self.find(place)
-        if ticket is None:
-            return None
-        taken = ReplyTicket(
-            value=ticket.value, expires_at=ticket.expires_at, used=ticket.used + 1, max_uses=ticket.max_uses
-        )
-        await self._put(place, taken)
-        return taken
+        async with self._lock:  # no two messages get the same number
+            if (ticket := await self.find(place)) is None:
+                return None
+            taken = replace(ticket, used=ticket.used + 1)
+            await self._put(place, taken)
+            return taken
 
     async def discard(self, place: Place) -> None:
         """Forgets a ticket that the network refused."""

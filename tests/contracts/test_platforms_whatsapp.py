@@ -157,6 +157,16 @@ async def test_an_old_message_does_not_open_the_window_anew(harness, adapter):
         await adapter.send(heard.place, "too late")
 
 
+async def test_an_old_message_that_comes_late_does_not_close_the_window(harness, adapter):
+    async with listening(harness, adapter) as ear:
+        await harness.write(adapter.home(HIDDEN.id), "hello", HIDDEN)
+        heard = await ear.hear()
+        late = build_message(HIDDEN, "from two days ago", harness.server.new_id())
+        harness.notify(build_notification(late | {"timestamp": str(int(time.time()) - 2 * 86_400)}))
+        assert (await ear.hear()).text == "from two days ago"
+        assert (await adapter.send(heard.place, "still open")).id
+
+
 async def test_typing_marks_the_last_message_as_read(harness, adapter):
     heard = await hear_one(harness, adapter, adapter.home(ANN.id), "hello")
     await adapter.typing(heard.place)

@@ -1,5 +1,6 @@
 """Reply tickets: newest first, counted, and still there after a restart."""
 
+import asyncio
 import time
 
 import pytest
@@ -41,3 +42,20 @@ async def test_a_ticket_ends_with_its_time_or_when_it_is_refused(kept):
     assert await tickets.find(HERE) is not None
     await tickets.discard(HERE)
     assert await tickets.find(HERE) is None
+
+
+async def test_an_older_message_that_is_told_late_takes_nothing_away(kept):
+    tickets, now = ReplyTickets(kept, "net", "bot"), time.time()
+    await tickets.save(HERE, "new", expires_at=now + 60, max_uses=5)
+    await tickets.save(HERE, "old", expires_at=now - 60, max_uses=5)
+    await tickets.save(HERE, "older", expires_at=now + 30, max_uses=5)
+    found = await tickets.find(HERE)
+    assert found is not None
+    assert found.value == "new"
+
+
+async def test_two_messages_at_once_never_get_the_same_number(kept):
+    tickets = ReplyTickets(kept, "net", "bot")
+    await tickets.save(HERE, "m1", expires_at=time.time() + 60, max_uses=2)
+    taken = await asyncio.gather(*(tickets.take(HERE) for _ in range(3)))
+    assert sorted(one.used for one in taken if one is not None) == [1, 2]
