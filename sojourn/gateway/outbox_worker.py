@@ -21,6 +21,7 @@ from sojourn.ports.platform import CanAsk, CanSendFiles, File, PlatformAdapter, 
 from sojourn.turn_support.store_retry import retry_while_away
 
 _SEND_TIMEOUT_SECONDS = 25.0
+_SLOW_UPLOAD_BYTES = 100_000  # in a second: a file has as long as it takes at this speed
 _MAX_AGE_SECONDS = 86_400.0  # an older message is not sent any more
 _MAX_RETRY_SECONDS = 60.0
 _MAX_ATTEMPTS = 5  # after errors of an unknown kind
@@ -53,7 +54,8 @@ class OutboxWorker(RowWorker):
         renewal = asyncio.create_task(self._renew(item))
         try:
             payload = decode_outbound(item)
-            async with asyncio.timeout(_SEND_TIMEOUT_SECONDS):
+            size = payload.file.size if payload.file is not None else 0
+            async with asyncio.timeout(_SEND_TIMEOUT_SECONDS + size / _SLOW_UPLOAD_BYTES):
                 sent = await self._post(adapter, item, payload)
             await self._mark_sent(item, "sent" if payload.grows or payload.buttons else "delivered", sent)
         except Conflict as error:

@@ -1,5 +1,6 @@
 """What a turn made is sent as a file, and a message is shown to be seen, where the network can."""
 
+import asyncio
 from dataclasses import asdict
 
 import pytest
@@ -8,6 +9,7 @@ from sojourn.core.attachments import Attachment, user_message
 from sojourn.core.errors import NotFound, SendRefused
 from sojourn.core.events import Progress
 from sojourn.core.messages import assistant
+from sojourn.gateway import outbox_worker
 from sojourn.ports.platform import File
 from sojourn.ports.store import Listing
 from sojourn.testing.fake_platform import FakePlatform, PlainPlatform
@@ -75,6 +77,21 @@ async def test_a_network_that_asks_to_wait_gets_the_file_later(home, store):
             None if text or not waits else at.network.refuse("rate_limited", waits.pop())
         )
         await drawn(at, among_facts)
+        assert len([file for one in at.network.read_messages("42") for file in one.files]) == 1
+
+
+async def test_a_large_file_has_time_to_be_sent_and_is_sent_once(home, store, monkeypatch):
+    monkeypatch.setattr(outbox_worker, "_SEND_TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr(outbox_worker, "_SLOW_UPLOAD_BYTES", 1)  # a second for each byte
+
+    class Slow(FakePlatform):
+        async def send_file(self, place, file, *, caption=""):
+            sent = await super().send_file(place, file, caption=caption)
+            await asyncio.sleep(1)  # the network has it, and confirms it late
+            return sent
+
+    async with world(home, store) as at:
+        await drawn(at, among_facts, Slow(at.network))
         assert len([file for one in at.network.read_messages("42") for file in one.files]) == 1
 
 
