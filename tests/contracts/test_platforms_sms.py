@@ -144,6 +144,34 @@ async def test_who_answers_stop_is_not_written_to_until_they_answer_start(harnes
     assert not await harness.kit.store.list_records(OPT_OUT_KIND)
 
 
+async def test_who_has_started_again_is_not_stopped_by_a_restart(harness, adapter):
+    """Twilio still lists the STOP, which came while we were away."""
+    async with listening(harness, adapter) as ear:
+        await ear.hears_nothing()
+    harness.server.list_as_received(harness.server.new_sid(), ANN, "STOP", at=time.time())
+    async with listening(harness, adapter) as ear:
+        await ear.hears_nothing()
+        with pytest.raises(SendRefused):
+            await adapter.send(adapter.home(ANN.id), "hello?")
+        harness.notify(build_form(ANN, "START", harness.server.new_sid()))
+        await harness.sender.until_sent()
+    again = harness.connect()
+    async with listening(harness, again) as ear:
+        await ear.hears_nothing()
+        assert (await again.send(again.home(ANN.id), "welcome back")).id
+    await again.close()
+
+
+async def test_what_came_in_the_same_second_keeps_its_order(harness, adapter):
+    async with listening(harness, adapter) as ear:
+        await ear.hears_nothing()
+    now = time.time()
+    for words in ("Please buy", "bread", "and salt"):
+        harness.server.list_as_received(harness.server.new_sid(), ANN, words, at=now)
+    async with listening(harness, adapter) as ear:
+        assert [(await ear.hear()).text for _ in range(3)] == ["Please buy", "bread", "and salt"]
+
+
 async def test_help_is_twilios_and_yes_is_an_answer(harness, adapter):
     async with listening(harness, adapter) as ear:
         harness.notify(build_form(ANN, "HELP", harness.server.new_sid()))

@@ -74,9 +74,11 @@ class Sms:
             async with refusals_as_outage():
                 missed = await self._api.list_received(cursor.since(_OVERLAP_SECONDS))
             for message in missed:
-                if not cursor.contains(message.sid) and (inbound := await self._to_inbound(message)) is not None:
+                if cursor.contains(message.sid):
+                    continue
+                if (inbound := await self._to_inbound(message)) is not None:
                     yield inbound
-                    cursor = await self._cursors.save_cursor(cursor.advance(message.sid, int(message.at)))
+                cursor = await self._cursors.save_cursor(cursor.advance(message.sid, int(message.at)))
             async for message in received:
                 if not cursor.contains(message.sid) and (inbound := await self._to_inbound(message)) is not None:
                     yield inbound

@@ -91,6 +91,7 @@ class TwilioApi:
             path = read_text(page, "next_page_uri")
             if not path.startswith(f"{self._account}/"):
                 break
+        found.reverse()  # Twilio gives the newest first, and its times in whole seconds
         return sorted(found, key=lambda one: one.at)
 
     async def _to_message(self, row: Mapping[str, Any]) -> TextMessage | None:
