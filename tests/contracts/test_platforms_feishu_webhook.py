@@ -1,5 +1,6 @@
 """feishu over its webhook, on a server that encrypts and signs as Feishu does."""
 
+import base64
 import json
 import time
 
@@ -55,6 +56,19 @@ async def test_the_address_is_confirmed_to_who_has_key_and_token(harness, adapte
             json.dumps(check).encode(),
         ):
             assert (await harness.http.post("/feishu", content=body)).status_code == 401
+
+
+async def test_what_was_encrypted_wrongly_says_nothing_about_what_it_decrypts_to(harness, adapter):
+    """Else a stranger could read an encrypted event byte by byte: some of these decrypt to text that is no JSON."""
+    sealed = base64.b64decode(json.loads(encrypt_event({"token": VERIFICATION_TOKEN}))["encrypt"])
+    answers = set()
+    async with listening(harness, adapter):
+        for byte in range(256):
+            changed = sealed[:-17] + bytes([byte]) + sealed[-16:]
+            body = json.dumps({"encrypt": base64.b64encode(changed).decode()}).encode()
+            reply = await harness.http.post("/feishu", content=body)
+            answers.add((reply.status_code, reply.text))
+    assert len(answers) == 1
 
 
 async def test_another_apps_event_is_acknowledged_and_left_out(harness, adapter):

@@ -53,12 +53,12 @@ def build_receiver(
 
 
 def _decrypt_event(key: str, body: bytes) -> dict[str, Any]:
+    """RequestRefused, in the same words whatever is wrong: they would help to decrypt an event that somebody saw."""
     encrypted = read_text(parse_request_json(body), "encrypt")
     try:
-        plain = decrypt(key, encrypted)
-    except ValueError as error:
+        return parse_request_json(decrypt(key, encrypted))
+    except (ValueError, RequestRefused) as error:
         raise RequestRefused("it is not encrypted with encrypt_key") from error
-    return parse_request_json(plain)
 
 
 def decrypt(key: str, encrypted: str) -> bytes:
