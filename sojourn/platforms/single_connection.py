@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Generic, Protocol, TypeVar
+
+from sojourn.core.errors import KeyRefused
+
+_SHUT_OUT_SECONDS = 3600.0
 
 
 class ClosableConnection(Protocol):
@@ -25,13 +30,23 @@ class SingleConnection(Generic[C]):
     def __init__(self, open: Callable[[], Awaitable[C]]) -> None:
         self._open, self._lock = open, asyncio.Lock()
         self._current: C | None = None
+        self._refusal, self._refused_until = KeyRefused(""), 0.0
 
     async def get(self) -> C:
+        """KeyRefused for an hour after `shut_out`, besides what `open` raises."""
         async with self._lock:
+            if time.monotonic() < self._refused_until:
+                raise KeyRefused(str(self._refusal), hint=self._refusal.hint)
             if self._current is None or not self._current.is_open:
                 await self.close()
                 self._current = await self._open()
             return self._current
+
+    def shut_out(self, refusal: KeyRefused) -> KeyRefused:
+        """Another program has taken over: for an hour nothing is opened, as the two would go on shutting each other
+        out. Gives the error back."""
+        self._refusal, self._refused_until = refusal, time.monotonic() + _SHUT_OUT_SECONDS
+        return refusal
 
     async def close(self) -> None:
         current, self._current = self._current, None

@@ -12,7 +12,7 @@ from sojourn.platforms.wecom import connection as wecom_connection
 from sojourn.ports.platform import Button
 from sojourn.testing.platform_abilities import BUTTONS
 from sojourn.testing.platform_contract import PlatformContract
-from sojourn.testing.platform_harness import PICTURE
+from sojourn.testing.platform_harness import PICTURE, InboundListener
 from sojourn.testing.platform_steps import listening, ours
 from tests.servers.wecom import ANN, BEN, GROUP, SECRET, Refused, wecom_rig
 
@@ -87,6 +87,14 @@ async def test_another_connection_that_takes_over_is_said_and_not_fought(harness
         with pytest.raises(KeyRefused) as refused:
             await ear.hear()
         assert "one connection" in refused.value.hint
+        subscribed = [one for one in harness.server.frames if one["cmd"] == "aibot_subscribe"]
+        with pytest.raises(KeyRefused, match="taken over"):  # it does not take the bot back
+            await adapter.send(adapter.home(ANN.id), "mine again")
+        listener = InboundListener(adapter)
+        with pytest.raises(KeyRefused, match="taken over"):
+            await listener.hear()
+        await listener.close()
+        assert subscribed == [one for one in harness.server.frames if one["cmd"] == "aibot_subscribe"]
         await another.close()
 
 

@@ -244,6 +244,10 @@ async def test_who_is_replaced_does_not_fight(harness, adapter):
         with pytest.raises(KeyRefused, match="elsewhere") as refused:
             await ear.hear()
     assert "Stop the other one" in refused.value.hint
+    bound = len(harness.server.bound)
+    with pytest.raises(KeyRefused, match="elsewhere"):
+        await adapter.send(adapter.home(ANN.id), "mine again")
+    assert len(harness.server.bound) == bound
 
 
 @pytest.mark.parametrize(("code", "error"), [(4014, KeyRefused), (4018, KeyRefused), (1001, PlatformDown)])

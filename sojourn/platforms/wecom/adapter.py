@@ -77,7 +77,7 @@ class Wecom:
             await connection.close()
         if connection.is_replaced:
             hint = "Stop the other one, then start this gateway again: WeCom allows one connection for each bot."
-            raise KeyRefused("Another program has taken over this bot.", hint=hint)
+            raise self._line.shut_out(KeyRefused("Another program has taken over this bot.", hint=hint))
         raise PlatformDown("The connection to WeCom was lost.")
 
     async def _to_inbound(self, connection: WecomConnection, frame: Mapping[str, Any]) -> Inbound | None:

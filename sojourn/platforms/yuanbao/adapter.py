@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from sojourn.core.errors import SendRefused
+from sojourn.core.errors import KeyRefused, SendRefused
 from sojourn.core.places import Place
 from sojourn.platforms.downloads import attach_files
 from sojourn.platforms.json_values import read_objects, read_text
@@ -62,7 +62,8 @@ class Yuanbao:
                     await connection.acknowledge(frame)
             finally:
                 await connection.close()
-        raise connection.explain_end()
+        end = connection.explain_end()
+        raise self._line.shut_out(end) if isinstance(end, KeyRefused) else end
 
     async def _to_inbound(self, document: Mapping[str, Any]) -> Inbound | None:
         inbound = messages.to_inbound(document, self._api.bot_id)
