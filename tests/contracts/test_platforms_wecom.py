@@ -128,13 +128,22 @@ async def test_a_growing_answer_is_changed_every_few_seconds(harness, adapter, m
     assert harness.server.streams == {sent.id: False}
 
 
-async def test_a_stream_that_is_too_old_is_left(harness, adapter, monkeypatch):
+async def test_an_answer_that_ends_in_three_dots_is_finished(harness, adapter):
+    async with listening(harness, adapter) as ear:
+        await harness.write(adapter.home(ANN.id), "hello", ANN)
+        sent = await adapter.send((await ear.hear()).place, "Well, I wonder…")
+    assert harness.server.streams == {sent.id: True}
+
+
+async def test_a_stream_that_is_too_old_is_finished_and_left(harness, adapter, monkeypatch):
     async with listening(harness, adapter) as ear:
         await harness.write(adapter.home(ANN.id), "hello", ANN)
         sent = await adapter.send((await ear.hear()).place, "one …")
         monkeypatch.setattr(wecom_adapter, "_STREAM_SECONDS", 0.0)
         with pytest.raises(SendRefused):
             await adapter.edit(sent, "two")
+    assert harness.server.streams == {sent.id: True}  # it does not look as if it went on growing
+    assert [one.text for one in await harness.read_messages(sent.place)][-1] == "one …"
 
 
 @pytest.mark.parametrize(

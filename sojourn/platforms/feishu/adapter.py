@@ -37,7 +37,7 @@ from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 
 _MESSAGE_EVENT, _PRESS_EVENT = "im.message.receive_v1", "card.action.trigger"
 _ROOT_SECONDS = 10 * 365 * 86_400.0  # a thread keeps its first message
-_MORE = "…"  # ends a text that is still growing
+_MORE = " …"  # ends a text that is still growing
 _GROWING_EDITS = 17  # of the twenty that Feishu allows; the others are for the complete text
 _SIGN_NAMES = ["GLANCE", "THUMBSUP", "ThumbsDown", "CheckMark", "CrossMark", "PARTY", "THANKS", "THINKING", "OneSecond"]
 _SIGN_NAMES += ["HEART", "Fire", "OK", "APPLAUSE", "Typing"]

@@ -11,6 +11,7 @@ import hashlib
 import time
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +32,7 @@ from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 _MEDIA_HOSTS = ("work.weixin.qq.com", "weixin.qq.com", "qpic.cn", "myqcloud.com")
 _MARKS = "\\`*_[]<>()#~|"
 _STREAM_PREFIX = "stream/"
-_MORE = "…"  # ends a text that is still growing
+_MORE = " …"  # ends a text that is still growing
 _STREAM_SECONDS = 300.0  # WeCom ends a stream after six to ten minutes
 _EDIT_SECONDS = 3.0  # between two changes: WeCom takes thirty messages a minute in a chat
 _PRESS_SECONDS = 4.5  # WeCom lets a card be replaced within 5 seconds after a press
@@ -51,6 +52,15 @@ class ReplyContext:
         return self.connection.is_open and time.monotonic() - self.at < seconds
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrowingAnswer:
+    """A stream that is not finished: what it answers, what it shows, and since when."""
+
+    context: ReplyContext
+    content: str
+    at: float
+
+
 class Wecom:
     """One AI bot."""
 
@@ -64,7 +74,7 @@ class Wecom:
         self._downloads = VendorDownloads("WeCom", _MEDIA_HOSTS, origin=origin)
         self._line = SingleConnection(lambda: WecomConnection.open(self._settings))
         self._tickets = NewestValues[ReplyContext]()  # of the newest message in each place
-        self._streams = NewestValues[tuple[ReplyContext, float]]()  # by their ids, and when they were changed
+        self._streams = NewestValues[GrowingAnswer]()  # by their ids
         self._presses = NewestValues[ReplyContext]()  # by the id of the card's task
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
@@ -116,13 +126,16 @@ class Wecom:
 
     async def _write_stream(self, context: ReplyContext, id: str, content: str) -> None:
         is_growing = content.endswith(_MORE)
-        stream = {"id": id.removeprefix(_STREAM_PREFIX), "finish": not is_growing, "content": content}
-        body = {"msgtype": "stream", "stream": stream}
-        await context.connection.request("aibot_respond_msg", body, reply_to=context.request)
+        await self._put_stream(context, id, content, is_finished=not is_growing)
         if is_growing:
-            self._streams[id] = context, time.monotonic()
+            self._streams[id] = GrowingAnswer(context=context, content=content, at=time.monotonic())
         else:
             self._streams.pop(id, None)
+
+    async def _put_stream(self, context: ReplyContext, id: str, content: str, *, is_finished: bool) -> None:
+        stream = {"id": id.removeprefix(_STREAM_PREFIX), "finish": is_finished, "content": content}
+        body = {"msgtype": "stream", "stream": stream}
+        await context.connection.request("aibot_respond_msg", body, reply_to=context.request)
 
     async def _push(self, place: Place, kind: str, content: Mapping[str, Any]) -> Sent:
         """Sends a message that is not an answer."""
@@ -143,11 +156,20 @@ class Wecom:
             body = {"response_type": "update_template_card", "template_card": card}
             await press.connection.request("aibot_respond_update_msg", body, reply_to=press.request)
             return
-        stream, changed_at = self._streams.get(sent.id, (None, 0.0))
-        if stream is None or not stream.is_usable(_STREAM_SECONDS):
+        answer = self._streams.get(sent.id)
+        if answer is None or not answer.context.is_usable(_STREAM_SECONDS):
+            await self._end_stream(sent.id)
             raise SendRefused("WeCom changes an answer only while it is growing.", kind="forbidden")
-        if not content.endswith(_MORE) or time.monotonic() - changed_at >= _EDIT_SECONDS:
-            await self._write_stream(stream, sent.id, content)
+        if not content.endswith(_MORE) or time.monotonic() - answer.at >= _EDIT_SECONDS:
+            await self._write_stream(answer.context, sent.id, content)
+
+    async def _end_stream(self, id: str) -> None:
+        """Ends an answer that grows for too long, so that it does not look as if it went on. The gateway sends all of
+        it once more, because WeCom may not show what comes so late."""
+        answer = self._streams.pop(id, None)
+        if answer is not None and answer.context.connection.is_open:
+            with suppress(SendRefused, PlatformDown):
+                await self._put_stream(answer.context, id, answer.content, is_finished=True)
 
     async def ask(
         self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
