@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from nio import AsyncClient, MegolmEvent
+from nio import AsyncClient, MegolmEvent, SyncResponse
 
 from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
 from sojourn.core.places import Place
@@ -17,6 +17,7 @@ from sojourn.platforms.matrix import MatrixSettings
 from sojourn.platforms.matrix.adapter import Matrix
 from sojourn.platforms.matrix.sign_in import sign_in
 from sojourn.platforms.matrix_encryption.device_signatures import OwnIdentity, build_seeds, find_identity
+from sojourn.platforms.matrix_encryption.key_store import KeyStore
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_harness import PICTURE, PostedMessage
 from sojourn.testing.platform_steps import listening
@@ -90,6 +91,40 @@ async def test_two_first_messages_at_once_both_find_their_room(harness: Encrypte
     assert len({one.id for one in sent}) == 4
 
 
+async def test_a_room_that_syncs_leave_out_is_written_to(harness: EncryptedHarness, adapter: Matrix, monkeypatch):
+    """A server answers a first sync that meets a join with a token from after it, and no word of the room."""
+    room, handle = harness.chats["dm"], adapter._client._handle_joined_rooms
+
+    async def leave_out(response: SyncResponse) -> None:
+        response.rooms.join.pop(room, None)
+        await handle(response)
+
+    monkeypatch.setattr(adapter._client, "_handle_joined_rooms", leave_out)
+    async with listening(harness, adapter):
+        assert room not in adapter._client.rooms
+        await adapter.send(at(room), "welcome")
+        await read_until(harness, at(room), "welcome")  # encrypted: the harness looks
+
+
+async def test_nothing_is_written_unencrypted_to_a_room_whose_state_was_left_out(
+    harness: EncryptedHarness, adapter: Matrix, monkeypatch
+):
+    room, handle = harness.chats["dm"], adapter._client._handle_joined_rooms
+
+    async def leave_out(response: SyncResponse) -> None:
+        for one in response.rooms.join.values():
+            one.state.clear()
+            one.timeline.events[:] = [event for event in one.timeline.events if isinstance(event, MegolmEvent)]
+        await handle(response)
+
+    monkeypatch.setattr(adapter._client, "_handle_joined_rooms", leave_out)
+    monkeypatch.setattr(KeyStore, "load_encrypted_rooms", lambda self: set())
+    async with listening(harness, adapter):
+        assert not adapter._client.rooms[room].encrypted
+        await adapter.send(at(room), "a secret")
+        await read_until(harness, at(room), "a secret")
+
+
 async def test_a_sync_that_was_cut_off_is_asked_for_again(harness: EncryptedHarness, adapter: Matrix, monkeypatch):
     handle = adapter._client._handle_joined_rooms
 
@@ -99,8 +134,11 @@ async def test_a_sync_that_was_cut_off_is_asked_for_again(harness: EncryptedHarn
 
     monkeypatch.setattr(adapter._client, "_handle_joined_rooms", time_out)
     with pytest.raises(PlatformDown):
-        await adapter.send(at(harness.chats["dm"]), "one")
-    assert (await adapter.send(at(harness.chats["dm"]), "two")).id
+        await anext(adapter.listen())
+    async with listening(harness, adapter) as ear:
+        await harness.write(at(harness.chats["dm"]), "still there?", harness.people[0])
+        assert (await ear.hear()).text == "still there?"
+        assert set(harness.chats.values()) <= set(adapter._client.rooms)  # the answer was read, not ignored
 
 
 async def test_keys_are_private_and_survive_a_restart(harness: EncryptedHarness, adapter: Matrix, world: World):

@@ -47,6 +47,7 @@ from sojourn.platforms.matrix.content import (
     build_text_content,
     is_join,
     is_mentioned,
+    is_private,
     read_relation,
     strip_reply_quote,
 )
@@ -91,7 +92,8 @@ class Matrix:
         self._waiting = WaitingEvents()
         self._told: set[tuple[str, str]] = set()  # rooms, and what they were told
         self._encrypted: EncryptedClient | None = None  # our client, once its keys are loaded
-        self._first_sync = asyncio.Lock()
+        self._key_lock = asyncio.Lock()
+        self._unencrypted = set[str]()  # rooms that the server was asked about
         config = AsyncClientConfig(max_limit_exceeded=0, max_timeouts=0, encryption_enabled=False)
         has_keys = ENCRYPTION_ENABLED and self._settings.encryption
         self._why_unencrypted = "" if has_keys else _OFF
@@ -111,9 +113,8 @@ class Matrix:
         since, handled = str(saved.get("since", "")), [str(one) for one in saved.get("heard", ())]
         self._waiting.restore(saved.get("waiting", ()))
         async with refusals_as_outage():
-            async with self._first_sync:
-                await self._start_encryption()
-                response = await self._sync(since, first=True)
+            await self._start_encryption()
+            response = await self._sync(since, first=True)
             if not since:  # earlier messages are ignored
                 since, handled = response.next_batch, []
                 await self._cursors.save({"since": since, "heard": handled})
@@ -134,16 +135,16 @@ class Matrix:
 
     async def _start_encryption(self) -> None:
         """Loads our keys, if encryption is installed and on."""
-        if self._encrypted or not (ENCRYPTION_ENABLED and isinstance(self._client, EncryptedClient)):
-            return
-        self._client.known_identities = dict(one.split() for one in self._settings.identities)
-        me = await self._request(self._client.whoami(), "identify itself")
-        start = self._client.start_encryption(self._key_folder, me.device_id)
-        self._why_unencrypted = await self._request(start, "publish its keys")
+        async with self._key_lock:
+            if self._encrypted or not (ENCRYPTION_ENABLED and isinstance(self._client, EncryptedClient)):
+                return
+            self._client.known_identities = dict(one.split() for one in self._settings.identities)
+            me = await self._request(self._client.whoami(), "identify itself")
+            start = self._client.start_encryption(self._key_folder, me.device_id)
+            self._why_unencrypted = await self._request(start, "publish its keys")
+            self._encrypted = None if self._why_unencrypted else self._client
         if self._why_unencrypted:
             logger.warning("encrypted rooms cannot be used: %s", self._why_unencrypted)
-        else:
-            self._encrypted = self._client
 
     async def _sync(self, since: str, *, first: bool = False) -> SyncResponse:
         timeout = 0 if first else _LONG_POLL_MS
@@ -164,7 +165,7 @@ class Matrix:
         for id, info in response.rooms.join.items():
             events = info.timeline.events
             joined = [n for n, one in enumerate(events) if is_join(one.source, self.account)]
-            if joined and not _is_private(rooms[id]):
+            if joined and not is_private(rooms[id]):
                 events = events[joined[-1] :]  # messages from before we joined are ignored
             elif info.timeline.limited and not joined:
                 events = await self._fetch_missed(id, info, since) + events
@@ -241,7 +242,7 @@ class Matrix:
             sender=Sender(id=event.sender, name=room.user_name(event.sender) or event.sender),
             at=event.server_timestamp / 1000,
             reply_to=relation.reply_to,
-            mentioned=_is_private(room) or named or await self._is_ours(room.room_id, relation.thread),
+            mentioned=is_private(room) or named or await self._is_ours(room.room_id, relation.thread),
             named=named,
         )
         return await attach_files(inbound, (self._fetch_file(one, content) for one in files), [body]) or inbound
@@ -333,29 +334,32 @@ class Matrix:
         return str((await self._request(send, "send")).event_id)
 
     async def _find_encryption(self, room: str) -> EncryptedClient | None:
-        """The client that encrypts what we write there; None for a room without encryption. SendRefused if it cannot
-        be done. The server is asked about a room that no sync has told us about."""
-        known = self._client.rooms.get(room)
-        if not (known.encrypted if known is not None else await self._has_encryption_state(room)):
+        """The client that encrypts what we write there; None if the room is not encrypted. SendRefused."""
+        if not await self._is_encrypted(room):
             return None
-        async with self._first_sync:
-            await self._start_encryption()
-            if self._encrypted is None:
-                why = f"{room} is encrypted, which cannot be used: {self._why_unencrypted}."
-                raise SendRefused(why, kind="forbidden")
-            if room not in self._client.rooms:  # we are not listening yet
-                await self._sync("", first=True)
+        await self._start_encryption()
+        if self._encrypted is None:
+            why = f"{room} is encrypted, which cannot be used: {self._why_unencrypted}."
+            raise SendRefused(why, kind="forbidden")
         if room not in self._client.rooms:
-            raise SendRefused(f"{self.account} is not in {room}.", kind="forbidden")
+            await self._request(self._encrypted.add_room(room), f"see who is in {room}")
         return self._encrypted
 
-    async def _has_encryption_state(self, room: str) -> bool:
+    async def _is_encrypted(self, room: str) -> bool:
+        """A room that no sync calls encrypted is asked about once: the first sync can leave out what was just joined,
+        and a later one its state."""
+        known = self._client.rooms.get(room)
+        if known is not None and (known.encrypted or room in self._unencrypted):
+            return bool(known.encrypted)
         try:
             await self._request(self._client.room_get_state_event(room, "m.room.encryption"), "look at a room")
         except SendRefused as error:
             if error.kind != "not_found":
                 raise
+            self._unencrypted |= {room} & self._client.rooms.keys()  # of these we hear of a change
             return False
+        if known is not None:
+            known.encrypted = True
         return True
 
     async def _request(self, call: Awaitable[Any], what: str) -> Any:
@@ -375,7 +379,7 @@ class Matrix:
         name = (room_state and room_state.display_name) or ""
         if thread:
             return Place(platform=NAME, chat=room, kind="thread", thread=thread, parent=room, name=name)
-        kind: PlaceKind = "dm" if room_state is None or _is_private(room_state) else "group"
+        kind: PlaceKind = "dm" if room_state is None or is_private(room_state) else "group"
         return Place(platform=NAME, chat=room, kind=kind, name=name)
 
     def home(self, chat: str) -> Place:
@@ -383,7 +387,7 @@ class Matrix:
         most home channels are."""
         name = chat.strip()
         if name.startswith("@"):
-            shared = [id for id, room in self._client.rooms.items() if _is_private(room) and name in room.users]
+            shared = [id for id, room in self._client.rooms.items() if is_private(room) and name in room.users]
             if not shared:
                 raise BadInput(f"There is no room with {name} alone.", hint="Let them invite Sojourn to a chat first.")
             name = shared[0]
@@ -394,7 +398,3 @@ class Matrix:
     async def close(self) -> None:
         await self._invitations.close()
         await self._client.close()
-
-
-def _is_private(room: MatrixRoom) -> bool:
-    return bool(room.member_count <= 2)

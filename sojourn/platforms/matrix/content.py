@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from nio import MatrixRoom
+
 from sojourn.core.places import Place
 from sojourn.platforms.json_values import read_object, read_text
 from sojourn.platforms.markdown import render_html
@@ -84,3 +86,7 @@ def is_join(event: Mapping[str, Any], user: str) -> bool:
     is_ours = event.get("type") == "m.room.member" and event.get("state_key") == user
     now, before = read_object(event, "content"), read_object(read_object(event, "unsigned"), "prev_content")
     return is_ours and now.get("membership") == "join" and before.get("membership") != "join"
+
+
+def is_private(room: MatrixRoom) -> bool:
+    return bool(room.member_count <= 2)

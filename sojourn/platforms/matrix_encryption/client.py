@@ -14,7 +14,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nio import AsyncClient, ErrorResponse, Event, KeysQueryError, KeysQueryResponse, MegolmEvent
+from nio import (
+    AsyncClient,
+    ErrorResponse,
+    Event,
+    JoinedMembersResponse,
+    KeysQueryError,
+    KeysQueryResponse,
+    MatrixRoom,
+    MegolmEvent,
+)
 from nio.crypto import Olm, OlmDevice
 from nio.exceptions import EncryptionError, LocalProtocolError
 
@@ -116,6 +125,14 @@ class EncryptedClient(AsyncClient):  # type: ignore[misc]  # the SDK has no type
                 self.verify_device(device)
             elif identity is not None or known:
                 self.blacklist_device(device)
+
+    async def add_room(self, room: str) -> JoinedMembersResponse | ErrorResponse:
+        """Remembers an encrypted room that no sync has told us about, and who is in it. An error if we are not."""
+        response = await self.joined_members(room)
+        if isinstance(response, JoinedMembersResponse):
+            self.rooms.setdefault(room, MatrixRoom(room, self.user_id, encrypted=True))
+            await self.receive_response(response)
+        return response
 
     async def exchange_keys(self) -> None:
         """What is due after a sync: uploads keys, asks for devices, and answers other devices."""
