@@ -110,13 +110,14 @@ def _plan(policy: SandboxPolicy, *, wrapped: bool) -> dict[str, Any]:
         "cpu_seconds": limits.cpu_seconds,
     }
     return {
-        "read": [*read, _ROOT, *([] if wrapped else ["/dev"])],
-        "write": [*write, *map(str, writable_devices()), *(["/tmp", "/dev/shm"] if wrapped else [])],
+        "read": [*read, _ROOT],
+        "write": [*write, *map(str, writable_devices(terminals=wrapped)), *(_REPLACED if wrapped else ())],
         "network": policy.network,
         "limits": {name: most for name, most in wanted.items() if most},
         "tree": {
             "processes": limits.processes,
             "memory_bytes": min(limits.memory_mib * MIB, _machine_bytes() * 3 // 4),
+            "memory_setting": limits.memory_setting,
             "seconds": limits.seconds,
             "folders": [str(folder) for folder in policy.write],
         },

@@ -21,7 +21,7 @@ _ALWAYS = """(version 1)
 def build_profile(policy: SandboxPolicy) -> str:
     """The profile. A later rule beats an earlier one, so what is hidden stands last."""
     rules = [_ALWAYS, _rule("allow file-read*", [*policy.read, *policy.write])]
-    rules.append(_rule("allow file-write*", [*policy.write, *writable_devices()]))
+    rules.append(_rule("allow file-write*", [*policy.write, *writable_devices(terminals=False)]))
     if policy.network:
         rules.append("(allow network-outbound (remote ip))\n(allow network-inbound (local ip))\n(allow system-socket)")
     if policy.hidden:

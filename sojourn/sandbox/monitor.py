@@ -41,7 +41,8 @@ def prepare_monitor() -> None:
 def watch_program(program: int, limits: dict[str, Any], *, own_namespace: bool) -> int:
     """Waits for the end of the program, ends what it left, and returns the exit code.
 
-    limits: `processes`, `memory_bytes`, `seconds` and `folders` on disks that may be filled; each may be missing
+    limits: `processes`, `memory_bytes` with `memory_setting`, `seconds`, and `folders` on disks that may be filled;
+        each may be missing
     own_namespace: all processes that this one can see belong to the tree
     """
     _raise_priority()
@@ -108,7 +109,7 @@ def _find_excess(limits: dict[str, Any], age: float, watched: list[str]) -> str:
             return f"it has more than {most} processes and threads (tools.processes)"
     allowed = limits.get("memory_bytes")
     if allowed and memory > allowed and _count_memory(tree) > allowed:
-        return f"its processes together use more than {allowed >> 20} MB of memory (tools.memory_mb)"
+        return f"its processes together use more than {allowed >> 20} MB of memory ({limits['memory_setting']})"
     if any(_free_bytes(one) < LEAST_FREE_BYTES for one in watched):
         return f"the disk has less than {LEAST_FREE_BYTES >> 20} MB left"
     return ""

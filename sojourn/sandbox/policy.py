@@ -14,7 +14,8 @@ _SYSTEM = (
     *("/var/lib/dpkg", "/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf"),
     *("/System", "/Library", "/private/etc", "/dev/urandom", "/dev/random"),
 )
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts")
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+_TERMINALS = ("/dev/ptmx", "/dev/pts")
 _ETC_SECRETS = (
     *(
         "shadow",
@@ -60,6 +61,7 @@ class SandboxLimits:
     file_mib: int = 2048  # of the largest file it may write
     open_files: int = 4096
     cpu_seconds: int = 0
+    memory_setting: str = "tools.memory_mb"  # what a person is told to change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,14 +129,20 @@ def split_around(folder: Path, hidden: tuple[Path, ...]) -> Iterator[Path]:
             yield from split_around(child, hidden)
 
 
-def writable_devices() -> tuple[Path, ...]:
-    return tuple(Path(one) for one in _DEVICES)
+def writable_devices(*, terminals: bool) -> tuple[Path, ...]:
+    """terminals: makes terminals of its own; only where it does not see those in which a person types."""
+    return tuple(Path(one) for one in (*_DEVICES, *(_TERMINALS if terminals else ())))
 
 
 def _list_system() -> Iterator[Path]:
     yield from (Path(one) for one in _SYSTEM)
     yield Path(sys.base_prefix)
     yield Path(sys.prefix)
+    yield from list_configuration()
+
+
+def list_configuration() -> Iterator[Path]:
+    """The entries of /etc that hold no secrets."""
     try:
         yield from (child for child in Path("/etc").iterdir() if child.name not in _ETC_SECRETS)
     except OSError:

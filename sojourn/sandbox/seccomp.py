@@ -19,6 +19,7 @@ _X32_BIT = 0x40000000  # numbers of the x32 interface begin here
 _NEW_NAMESPACE_FLAGS = 0x7E020080  # of clone: every CLONE_NEW… flag
 _TYPE_INTO_TERMINAL = 0x5412  # TIOCSTI, an ioctl
 _AF_INET, _AF_INET6, _AF_NETLINK = 2, 10, 16  # families of sockets
+_SELF = 0  # as a process number; the limits of any other program of this user could be lowered until it fails
 _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 # Each line: the name, its number on x86_64, its number on aarch64 (- where there is none).
@@ -33,12 +34,12 @@ quotactl_fd 443 443 | reboot 169 142 | request_key 249 218 | setdomainname 171 1
 setns 308 268 | settimeofday 164 170 | swapoff 168 225 | swapon 167 224 | syslog 103 116 | umount2 166 39
 unshare 272 97 | userfaultfd 323 282 | vhangup 153 58
 memfd_create 319 279 | memfd_secret 447 447 | shmget 29 194 | msgget 68 186 | semget 64 190
-socket 41 198 | clone 56 220 | ioctl 16 29
+socket 41 198 | clone 56 220 | ioctl 16 29 | prlimit64 302 261
 """
 # Programs do without these. A memfd is memory that no process has mapped, so it could not be counted.
 _MISSING = ("clone3", "io_uring_enter", "io_uring_register", "io_uring_setup", "memfd_create", "memfd_secret")
 _SHARED_MEMORY = ("shmget", "msgget", "semget")  # outlive their processes, unless their namespace ends with these
-_BY_ARGUMENT = ("socket", "clone", "ioctl")
+_BY_ARGUMENT = ("socket", "clone", "ioctl", "prlimit64")
 
 _Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, operand
 
@@ -82,6 +83,7 @@ def build_filter(machine: str, *, network: bool, shared_memory: bool = False) ->
     code += _when(numbers["socket"], _FIRST, [(_EQUAL, len(families) - at, 0, one) for at, one in enumerate(families)])
     code += _when(numbers["clone"], _FIRST, [(_ANY_BIT, 0, 1, _NEW_NAMESPACE_FLAGS)])
     code += _when(numbers["ioctl"], _SECOND, [(_EQUAL, 0, 1, _TYPE_INTO_TERMINAL)])
+    code += _when(numbers["prlimit64"], _FIRST, [(_EQUAL, 1, 0, _SELF)])
     code.append((_RETURN, 0, 0, _ALLOW))
     return b"".join(struct.pack("=HBBI", *one) for one in code)
 

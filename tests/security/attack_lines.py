@@ -1,5 +1,6 @@
 """Command lines that try to leave the sandbox. Placeholders: {home} a person's home, {file} one of its documents,
-{key} a private key there, {store} our store, {port} a TCP and UDP port, {socket} a UNIX socket, {pid} a victim."""
+{key} a private key there, {store} our store, {port} a TCP and UDP port, {socket} a UNIX socket, {pid} a victim, {tty} a
+terminal in which somebody types."""
 
 import base64
 import itertools
@@ -114,6 +115,11 @@ _ONCE = [
     "python3 -c 'import os, signal; os.kill({pid}, signal.SIGKILL)'",
     "python3 -c 'import os, signal; os.pidfd_open({pid})' && kill -KILL {pid}",
     "python3 -c 'import ctypes; print(ctypes.CDLL(None).ptrace(16, {pid}, 0, 0))'",
+    "prlimit --pid {pid} --nofile=1:1 --nproc=1:1",
+    "echo hello > {tty}",
+    "exec 3<{tty} && echo OPENED",
+    "for one in /dev/[hsv]d? /dev/nvme?n? /dev/loop? /dev/kmsg /dev/input/* /dev/snd/* /dev/video*;"
+    " do timeout 1 head -c 1 $one >/dev/null && echo OPENED; done",
     "curl -s -m 1 http://127.0.0.1:{port}/",
     "curl -s -m 1 --unix-socket {socket} http://x/",
     "wget -q -T 1 -t 1 -O- http://127.0.0.1:{port}/",

@@ -24,7 +24,7 @@ from tests.security.attack_lines import SECRET
 
 @dataclass
 class Outside:
-    """A home with secrets, listeners and a running program: what no command may reach."""
+    """A home with secrets, listeners, a terminal and a running program: what no command may reach."""
 
     base: Path
     victim: subprocess.Popen[bytes]
@@ -32,6 +32,7 @@ class Outside:
     udp: socket.socket
     unix: socket.socket
     abstract: socket.socket
+    terminal: int  # what is written into a person's terminal comes out here
     names: dict[str, object] = field(default_factory=dict)
     before: dict[str, tuple[object, ...]] = field(default_factory=dict)
 
@@ -63,6 +64,7 @@ class Outside:
             status = path.lstat()
             content = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
             found[str(path)] = (status.st_mode, status.st_uid, status.st_mtime_ns, content)
+        found["limits"] = (_read_limits(self.victim.pid),)
         return found
 
     def visitors(self) -> list[str]:
@@ -76,6 +78,8 @@ class Outside:
                 continue
         with suppress(BlockingIOError):
             reached.append(f"udp {self.udp.recv(100)!r}")
+        with suppress(BlockingIOError):
+            reached.append(f"terminal {os.read(self.terminal, 100)!r}")
         return reached
 
 
@@ -102,9 +106,11 @@ def outside():
     abstract.bind(f"\0{base.name}")
     for one in (tcp, unix, abstract):
         one.listen()
+    terminal, typed = os.openpty()
     for one in (tcp, udp, unix, abstract):
         one.setblocking(False)
-    found = Outside(base, victim, tcp, udp, unix, abstract)
+    os.set_blocking(terminal, False)
+    found = Outside(base, victim, tcp, udp, unix, abstract, terminal)
     found.names = {
         "home": home,
         "file": home / "documents/notes.txt",
@@ -114,6 +120,7 @@ def outside():
         "socket": base / "listener",
         "abstract": base.name,
         "pid": victim.pid,
+        "tty": os.ttyname(typed),
     }
     found.before = found.snapshot()
     yield found
@@ -121,6 +128,8 @@ def outside():
     victim.wait()
     for one in (tcp, udp, unix, abstract):
         one.close()
+    os.close(terminal)
+    os.close(typed)
     shutil.rmtree(base)
 
 
@@ -162,3 +171,10 @@ def folder():
 
 def _state(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def _read_limits(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/limits").read_text()
+    except ProcessLookupError:
+        return "ended"

@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,7 +81,7 @@ def python(code: str, *arguments: str) -> str:
     return shlex.join([sys.executable, "-c", code, *arguments])
 
 
-def with_limits(outside, folder: Path, **limits: int):
+def with_limits(outside, folder: Path, **limits: Any):
     return replace(policy_for(outside, folder), limits=SandboxLimits(**limits))
 
 
@@ -203,6 +204,7 @@ def test_nothing_stays_when_the_supervisor_is_killed(mechanism, watched, outside
 import asyncio, sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from sojourn.processes.supervisor import Watch, start
 from sojourn.sandbox.enforcement import confine, find_support
 from sojourn.sandbox.policy import build_policy

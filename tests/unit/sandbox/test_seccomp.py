@@ -72,6 +72,12 @@ def test_nothing_is_typed_into_a_terminal(machine):
     assert decide(machine, number, 0, 0x5413) == ALLOWED
 
 
+def test_limits_of_other_programs_stay(machine):
+    number = system_calls(machine)["prlimit64"]
+    assert decide(machine, number, 0, 7) == ALLOWED
+    assert decide(machine, number, 4321, 7) == "EPERM"
+
+
 def test_other_interfaces_of_the_kernel_are_closed():
     assert decide("x86_64", 0, architecture=0x40000003) == "EPERM"  # 32-bit programs
     assert decide("x86_64", 0x40000000 + 41, 2, network=True) == "EPERM"  # x32
