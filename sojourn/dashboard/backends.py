@@ -105,7 +105,12 @@ class Backend:
                 await self._record_end(self._process, "")
             if self._over.is_set() or time.monotonic() < self._not_before:
                 raise self._down_error()
-            self._process = process = await start_plugin(self._build_arguments(), self._settings)
+            needs = frozenset(self.manifest.needs)
+            try:
+                self._process = process = await start_plugin(self._build_arguments(), needs, self._settings)
+            except PluginDown as error:
+                self.problem = str(error)
+                raise
             self._started_at = time.monotonic()
             if self._over.is_set():  # it was turned off meanwhile
                 await self.end()
@@ -120,7 +125,6 @@ class Backend:
 
     def _build_arguments(self) -> PluginArguments:
         data = prepare_data_folder(self._settings.home, self.manifest.name, self.place)
-        needs = self.manifest.needs
         return PluginArguments(
             name=self.manifest.name,
             folder=str(self.place),
@@ -128,8 +132,6 @@ class Backend:
             data=str(data),
             socket=-1,
             memory_mb=int(self._settings["dashboard.plugin_memory_mb"]),
-            files="files" in needs,
-            network="network" in needs,
         )
 
     async def _record_end(self, process: PluginProcess, why: str) -> None:

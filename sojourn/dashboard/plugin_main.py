@@ -1,19 +1,17 @@
 """The program a plugin's `router` runs in: a process of its own, with few rights and none of our secrets.
 
-Started as `python -I -m sojourn.dashboard.plugin_main '{"name": …}'`. It listens on the socket it is given.
+Started in its sandbox as `python -I -m sojourn.dashboard.plugin_main '{"name": …}'`. It listens on the socket it is
+given.
 """
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
 import json
 import os
 import resource
-import signal
 import socket
 import sys
-import sysconfig
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,27 +22,9 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse
 
 from sojourn.root_logger import set_up_root_logger
-from sojourn.sandbox.landlock import restrict_self
-from sojourn.sandbox.seccomp import install_filter
 
 ALIVE_PATH = "/alive"  # outside of what a plugin is asked for
 RAISED_HEADER = "sojourn-raised"  # the header of an answer that tells of an exception
-_PR_SET_PDEATHSIG = 1  # an option number of prctl, no duration
-_SYSTEM_PATHS = (
-    "/usr",
-    "/lib",
-    "/lib64",
-    "/bin",
-    "/etc",
-    "/sys/devices/system",
-    "/dev/urandom",
-    "/dev/random",
-    "/proc/self",
-    "/proc/cpuinfo",
-    "/proc/meminfo",
-    "/proc/stat",
-    "/proc/sys/kernel",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,15 +37,13 @@ class PluginArguments:
     data: str  # where it may write
     socket: int
     memory_mb: int
-    files: bool
-    network: bool
 
 
 def main() -> None:
     set_up_root_logger(None)
     given = PluginArguments(**json.loads(sys.argv[1]))
     listening = socket.socket(fileno=given.socket)
-    _restrict_process(given)
+    _limit_resources(given.memory_mb)
     app = build_app(given.name, load_router(given))
     config = uvicorn.Config(
         app,
@@ -80,35 +58,12 @@ def main() -> None:
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def _restrict_process(given: PluginArguments) -> None:
-    """Before any of the plugin's code runs, and before there is a second thread. What cannot be confined does not run:
-    even with both needs UNIX sockets stay out of reach, behind which are Docker, a desktop, and other plugins."""
-    _limit_resources(given.memory_mb)
-    ours = [
-        sys.prefix,
-        sys.base_prefix,
-        sys.exec_prefix,
-        *sysconfig.get_paths().values(),
-        str(Path(__file__).parents[1]),
-    ]
-    read = [Path(one) for one in (*_SYSTEM_PATHS, *ours, *sys.path) if one]
-    read.append(Path(given.folder).parent.resolve())
-    has_rules = restrict_self(read, [Path(given.data), Path("/dev/null")], files=given.files, network=given.network)
-    is_open = given.files and given.network  # then an older Landlock has nothing to restrict
-    if not (has_rules or is_open) or not install_filter(network=given.network):
-        raise SystemExit("PermissionError: this machine cannot confine plugins, so this one was not started")
-
-
 def _limit_resources(memory_mb: int) -> None:
-    """Limits of this process and of each one that it starts."""
+    """Limits of this process and of each one that it starts; what they take together is the monitor's affair."""
     os.umask(0o077)
-    os.nice(5)
     most = memory_mb * 1024 * 1024
-    with suppress(OSError, ValueError):  # not every system has all of them
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError, ValueError):  # not every system has it
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def load_router(given: PluginArguments) -> APIRouter:

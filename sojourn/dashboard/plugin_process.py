@@ -1,4 +1,5 @@
-"""A running plugin program: its child process, its socket, and its end. `backends.py` decides when it is started."""
+"""A running plugin program: its sandbox, its child process, its socket, and its end. `backends.py` decides when it is
+started."""
 
 from __future__ import annotations
 
@@ -8,22 +9,30 @@ import os
 import shutil
 import socket
 import sys
+import sysconfig
 import tempfile
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import httpx2
 
-from sojourn.core.errors import PluginDown
+from sojourn.core.errors import NotAllowed, PluginDown
 from sojourn.core.settings import Settings
 from sojourn.dashboard.plugin_main import ALIVE_PATH, PluginArguments
 from sojourn.processes.supervisor import ChildProcess, OutputBuffer, Watch
 from sojourn.processes.supervisor import start as start_process
+from sojourn.sandbox.enforcement import confine, find_support
+from sojourn.sandbox.policy import SandboxLimits, SandboxPolicy, list_configuration
 from sojourn.settings.table import CHILD_VARIABLES
 
 OUTPUT_TAIL_BYTES = 16 * 1024  # of its output that are remembered
 READ_PAUSE_SECONDS = 0.05  # a program that floods its output is read no faster than one buffer per pause
+MOST_PROCESSES = 256  # and threads, of one program with everything it starts
+_SYSTEM_PATHS = (
+    *("/usr", "/lib", "/lib64", "/bin", "/sys/devices/system", "/dev/urandom", "/dev/random"),
+    *("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/sys/kernel"),
+)
 _NO_KEEPALIVE = httpx2.Limits(max_keepalive_connections=0)  # a program that raised closes its connections
 
 
@@ -64,8 +73,8 @@ class PluginProcess:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-async def start_plugin(arguments: PluginArguments, settings: Settings) -> PluginProcess:
-    """Starts the program and fills in `arguments.socket`. PluginDown when it cannot be started."""
+async def start_plugin(arguments: PluginArguments, needs: frozenset[str], settings: Settings) -> PluginProcess:
+    """Starts the program, confined, and fills in `arguments.socket`. PluginDown when it cannot be started."""
     folder = Path(tempfile.mkdtemp(prefix="sojourn-"))  # a short path: the name of a socket has a length limit
     socket_path = str(folder / "s")
     try:
@@ -74,19 +83,54 @@ async def start_plugin(arguments: PluginArguments, settings: Settings) -> Plugin
             listening.listen(64)
             argument = json.dumps({**asdict(arguments), "socket": listening.fileno()})
             child = await start_process(
-                [sys.executable, "-I", "-X", "utf8", "-m", "sojourn.dashboard.plugin_main", argument],
+                confine_plugin(
+                    [sys.executable, "-I", "-X", "utf8", "-m", "sojourn.dashboard.plugin_main", argument],
+                    arguments,
+                    needs,
+                    folder,
+                ),
                 cwd=arguments.folder,
                 env=_environment(arguments, settings),
                 watch=Watch(grace_seconds=0, folder=folder),
                 pass_fds=(listening.fileno(),),
                 output=OutputBuffer(0, OUTPUT_TAIL_BYTES),
             )
+    except NotAllowed as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise PluginDown(
+            f'The plugin "{arguments.name}" was not started: this machine cannot confine it.', hint=error.hint
+        ) from error
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise PluginDown(
             f'The plugin "{arguments.name}" cannot be started: {error.strerror}.', hint="Look at the machine's limits."
         ) from error
     return PluginProcess(child, folder, socket_path)
+
+
+def confine_plugin(argv: Sequence[str], arguments: PluginArguments, needs: frozenset[str], folder: Path) -> list[str]:
+    """The command line that runs the program in a sandbox. NotAllowed where this machine has none.
+
+    Whatever was agreed to, UNIX sockets stay out of reach, behind which are Docker, a desktop, and other plugins.
+    """
+    support, temporary = find_support(), folder / "temporary"
+    temporary.mkdir()
+    ours = [sys.prefix, sys.base_prefix, sys.exec_prefix, *sysconfig.get_paths().values()]
+    read = [Path(one) for one in (*_SYSTEM_PATHS, *ours)]
+    limits = SandboxLimits(
+        processes=MOST_PROCESSES, memory_mib=arguments.memory_mb, memory_setting="dashboard.plugin_memory_mb"
+    )
+    policy = SandboxPolicy(
+        read=tuple(dict.fromkeys([*read, *list_configuration(), Path(arguments.folder).parent.resolve()])),
+        write=(Path(arguments.data), temporary),
+        temporary=temporary,
+        network="network" in needs,
+        limits=limits,
+    )
+    if "files" in needs:  # bubblewrap would show it a file system of its own
+        policy = replace(policy, read=(), write=(Path("/"),), temporary=None)
+        support = replace(support, mechanism="landlock") if support.mechanism == "bubblewrap" else support
+    return confine(argv, policy, support)
 
 
 def _environment(arguments: PluginArguments, settings: Settings) -> Mapping[str, str]:

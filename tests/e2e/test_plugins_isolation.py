@@ -53,6 +53,10 @@ async def elsewhere():
 """
 
 
+# Whether there is no right to it, or bubblewrap shows it not even its name.
+OUT_OF_REACH = ("PermissionError", "FileNotFoundError", "ProcessLookupError")
+
+
 @pytest.fixture(scope="module")
 def pryer(tmp_path_factory):
     home = tmp_path_factory.mktemp("home") / ".sojourn"
@@ -82,11 +86,11 @@ def test_its_program_touches_its_own_folder_and_reaches_nobody(pryer):
         f"/proc/{server.process.pid}/environ",
         f"{pryer.home}/plugins/victim/dashboard/plugin_api.py",
     ):
-        assert pryer.client.get("/api/plugins/pryer/read", params={"path": path}).json() == "PermissionError"
+        assert pryer.client.get("/api/plugins/pryer/read", params={"path": path}).json() in OUT_OF_REACH
     port = server.address.rpartition(":")[2]
     assert pryer.client.get("/api/plugins/pryer/call", params={"port": port}).json() == "PermissionError"
     victim = {"pid": server.process.pid}
-    assert pryer.client.post("/api/plugins/pryer/kill", params=victim).json() == "PermissionError"
+    assert pryer.client.post("/api/plugins/pryer/kill", params=victim).json() in OUT_OF_REACH
     assert pryer.get("pryer", "keep").json() == "kept"
     assert pryer.stands()
 

@@ -12,14 +12,16 @@ from tests.e2e.http_server import Serving
 from tests.e2e.plugin_folders import programs, resident_mb, soon, write
 from tests.e2e.plugin_hosts import Host, hosting
 
+STARTED = (
+    "import os, time\nSTARTED = time.monotonic_ns()\n"
+    "@router.get('/started')\nasync def started():\n    return STARTED\n"
+)
 UNRULY = {
-    "raiser": "@router.get('/pid')\nasync def pid():\n    import os\n    return os.getpid()\n"
-    "@router.get('/oops')\nasync def oops():\n    return {}['no such plant']\n",
+    "raiser": STARTED + "@router.get('/oops')\nasync def oops():\n    return {}['no such plant']\n",
     "thrower": "raise OSError('the soil is frozen')\n",
-    "exiter": "import os\n@router.get('/pid')\nasync def pid():\n    return os.getpid()\n"
-    "@router.get('/exit')\nasync def leave():\n    print('farewell', flush=True)\n    os._exit(3)\n",
-    "hanger": "import os, time\n@router.get('/pid')\nasync def pid():\n    return os.getpid()\n"
-    "@router.get('/block')\nasync def block():\n    time.sleep(3600)\n"
+    "exiter": STARTED
+    + "@router.get('/exit')\nasync def leave():\n    print('farewell', flush=True)\n    os._exit(3)\n",
+    "hanger": STARTED + "@router.get('/block')\nasync def block():\n    time.sleep(3600)\n"
     "@router.get('/slow')\ndef slow():\n    time.sleep(3600)\n",
     "shouter": "import threading\ndef shout():\n    while True:\n        print('x' * 100_000, flush=True)\n"
     "threading.Thread(target=shout, daemon=True).start()\n"
@@ -93,32 +95,32 @@ def test_one_that_was_mended_works_again(host):
 
 
 def test_one_that_throws_in_a_request_goes_on(crowd):
-    before = crowd.get("raiser", "pid").json()
+    before = crowd.get("raiser", "started").json()
     answer = crowd.get("raiser", "oops")
     assert (answer.status_code, answer.json()["code"]) == (502, "plugin_down")
     assert "KeyError" in answer.json()["detail"]
-    assert crowd.get("raiser", "pid").json() == before
+    assert crowd.get("raiser", "started").json() == before
 
 
 def test_one_that_exits_is_started_again(crowd):
-    before = crowd.get("exiter", "pid").json()
+    before = crowd.get("exiter", "started").json()
     answer = crowd.get("exiter", "exit")
     assert (answer.status_code, answer.json()["code"]) == (502, "plugin_down")
     assert "farewell (exit code 3)" in answer.json()["detail"]
-    assert soon(lambda: crowd.get("exiter", "pid").status_code == 200)
-    assert crowd.get("exiter", "pid").json() != before
+    assert soon(lambda: crowd.get("exiter", "started").status_code == 200)
+    assert crowd.get("exiter", "started").json() != before
     assert crowd.stands()
 
 
 def test_one_that_hangs_is_told_apart_from_one_that_is_slow(crowd):
-    before = crowd.get("hanger", "pid").json()
+    before = crowd.get("hanger", "started").json()
     answer = crowd.get("hanger", "slow")
     assert (answer.status_code, answer.json()["code"]) == (504, "plugin_timeout")
-    assert crowd.get("hanger", "pid").json() == before  # one slow thread is no reason to end it
+    assert crowd.get("hanger", "started").json() == before  # one slow thread is no reason to end it
     assert crowd.get("hanger", "block").status_code == 504
     assert crowd.stands()
-    assert soon(lambda: crowd.get("hanger", "pid").status_code == 200)
-    assert crowd.get("hanger", "pid").json() != before
+    assert soon(lambda: crowd.get("hanger", "started").status_code == 200)
+    assert crowd.get("hanger", "started").json() != before
 
 
 def test_one_that_floods_its_output_slows_nobody_but_itself(crowd):
@@ -169,8 +171,8 @@ def test_no_program_outlives_a_server_that_was_killed(mortal):
     _deep(mortal)
     with pytest.raises(httpx.ReadTimeout):
         mortal.client.get("/api/plugins/deep/x", timeout=1)
-    assert soon(lambda: len(programs(mortal.home)) == 4)
     assert soon(lambda: len(_sleepers(mortal.home)) == 1)
+    assert programs(mortal.home)
     mortal.server.stop(signal.SIGKILL)
     assert soon(lambda: programs(mortal.home) == [])
     assert soon(lambda: _sleepers(mortal.home) == [])

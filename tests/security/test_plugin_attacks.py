@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sojourn.sandbox.enforcement import find_support
 from tests.e2e.plugin_folders import write
 from tests.e2e.plugin_hosts import hosting
 from tests.security.attack_lines import attack_lines, changes_metadata, encode
@@ -29,7 +30,8 @@ def run_line(line: str):
 def test_no_line_run_by_a_plugin_has_an_effect_outside(outside, tmp_path: Path) -> None:
     home = tmp_path / ".sojourn"
     write(home, "evil", api=RUN)
-    templates = [one for one in attack_lines() if not changes_metadata(one)][::2]
+    is_complete = find_support().is_complete
+    templates = [one for one in attack_lines() if is_complete or not changes_metadata(one)][::2]
     faults: list[str] = []
     said: list[str] = []
     with hosting(home, HOME=str(outside.names["home"])) as host:
@@ -43,5 +45,5 @@ def test_no_line_run_by_a_plugin_has_an_effect_outside(outside, tmp_path: Path) 
         host.disable("evil")
     assert len(templates) > 60
     assert not faults, "\n".join(faults)
-    refused = sum("denied" in one or "not permitted" in one or "not started" in one for one in said)
+    refused = sum(any(word in one for word in ("denied", "not permitted", "not started", "Read-only")) for one in said)
     assert refused > len(templates) / 2, said[:5]
