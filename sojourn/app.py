@@ -34,7 +34,7 @@ from sojourn.ports.app import MoveReport
 from sojourn.ports.importer import HasProfiles
 from sojourn.ports.plugin import parts_by_name
 from sojourn.ports.tool import Tool
-from sojourn.stores.erase import Eraser, erase_logs, forget, purge
+from sojourn.stores.erase import Eraser, erase_files, erase_logs, forget, purge
 from sojourn.stores.migrate import load_backup, migrate, save_backup
 
 if TYPE_CHECKING:
@@ -206,11 +206,17 @@ class App:
     def open_history(self, home: Path) -> History:
         return OPEN_HISTORY.load()(home)
 
+    async def delete(self, session: SessionId) -> Removed:
+        """What was learned from it stays; what its tools kept beside the store goes along."""
+        return await erase_files(await self.store.delete(session), self._load_erasers("tools"))
+
+    def _load_erasers(self, *plugins: str) -> list[Eraser]:
+        """Those of some plugins, or of all."""
+        chosen = [one for one in self.plugins() if not plugins or one.name in plugins]
+        return [partial(self.registry.load(part), self) for plugin in chosen for part in plugin.erasers]
+
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:
-        erasers: list[Eraser] = [
-            partial(self.registry.load(part), self) for plugin in self.plugins() for part in plugin.erasers
-        ]
-        erasers.append(lambda _: erase_logs(self.settings.home))
+        erasers = [*self._load_erasers(), lambda _: erase_logs(self.settings.home)]
         removed = await forget(
             self.store, session, home=self.settings.home, erasers=erasers, purge_backups=purge_backups
         )

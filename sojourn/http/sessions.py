@@ -228,8 +228,8 @@ async def branch_session(
 
 
 @router.delete("/{id}", summary="Delete a session and its sub-agents", responses=problem_responses(404, 409))
-async def delete_session(session: ExactSession, store: StoreDep) -> schemas.RemovalSchema:
-    return schemas.RemovalSchema.model_validate(await store.delete(session.id))
+async def delete_session(session: ExactSession, context: ContextDep) -> schemas.RemovalSchema:
+    return schemas.RemovalSchema.model_validate(await context.delete(session.id))
 
 
 @router.post("/{id}/forget", summary="Forget a session everywhere, for good", responses=problem_responses(404, 409))

@@ -131,6 +131,7 @@ class ScanContext(PluginContext, Histories, Protocol):
 class StoreMaintenance(Protocol):
     """Work on the store as a whole."""
 
+    async def delete(self, session: SessionId) -> Removed: ...  # with the files that its tools kept
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:
         """Erases a session from the store and every plugin; `purge_backups` deletes the backups that hold it."""
 
@@ -138,9 +139,7 @@ class StoreMaintenance(Protocol):
     async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
         """Copies the whole store into the file `target`, or into a new file of that folder."""
 
-    async def restore(self, source: Path, *, progress: Progress | None = None) -> None:
-        """Replaces the store with a backup."""
-
+    async def restore(self, source: Path, *, progress: Progress | None = None) -> None: ...  # replaces it with a backup
     async def migrate(self, to: str, *, progress: Progress | None = None, dry_run: bool = False) -> MoveReport:
         """Copies the store into an empty one: a PostgreSQL address, or a home folder. `dry_run` only opens both."""
 

@@ -22,13 +22,18 @@ async def forget(
     store: SessionStore, session: SessionId, *, home: Path, erasers: Sequence[Eraser] = (), purge_backups: bool = False
 ) -> Removed:
     """Removes a session; reports what was removed and which backups still hold it. `purge_backups` deletes those."""
-    removed = await store.forget(session)
+    removed = await erase_files(await store.forget(session), erasers)
+    removed = replace(removed, backups=tuple(sorted({*removed.backups, *find_backups(home)})))
+    return purge(removed) if purge_backups else removed
+
+
+async def erase_files(removed: Removed, erasers: Sequence[Eraser]) -> Removed:
+    """Removes the files of sessions whose rows are gone; reports them."""
     files: dict[str, None] = {}
     for one, erase in product(removed.sessions, erasers):  # sub-agents have files of their own
         done = erase(one)
         files |= dict.fromkeys(await done if isinstance(done, Awaitable) else done)
-    removed = replace(removed, files=tuple(files), backups=tuple(sorted({*removed.backups, *find_backups(home)})))
-    return purge(removed) if purge_backups else removed
+    return replace(removed, files=tuple(files))
 
 
 def find_backups(home: Path) -> list[str]:

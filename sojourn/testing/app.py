@@ -131,6 +131,9 @@ class FakeApp:
     def call_judge(self) -> CallJudge:
         raise BadInput("FakeApp judges no calls.", hint="Use `sojourn.app.build` for that.")
 
+    async def delete(self, session: SessionId) -> Removed:
+        return await self.store.delete(session)
+
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:
         return await self.store.forget(session)
 

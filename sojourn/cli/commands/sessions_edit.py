@@ -164,7 +164,7 @@ async def delete(context: CommandContext, app: AppContext, session: tuple[str, .
     context.confirm(f"Delete {pluralize(len(found), 'session')}?", yes=yes)
     done = []
     for one in found:
-        removed = await app.store.delete(one.id)
+        removed = await app.delete(one.id)
         done.append(removed)
         if not context.json:
             context.say(f"{label_of(one)} deleted: {_format_counts(removed)}.")

@@ -83,6 +83,9 @@ class SmallKit:
     def find_histories(self, path: Path | None = None, source: str = "") -> list[FoundHistory]:
         return self.histories
 
+    async def delete(self, session: SessionId) -> Removed:
+        return await self.store.delete(session)
+
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:
         return await self.store.forget(session)
 
