@@ -1,4 +1,5 @@
-"""Agents that we do not confine ask by the same rules: exact text, hash, no lasting yes, nothing secret kept."""
+"""Agents that we do not confine ask by the same rules: exact text, hash, no lasting yes, nothing secret kept. They run
+nothing through us."""
 
 from __future__ import annotations
 
@@ -16,8 +17,10 @@ from sojourn.testing.store_secrets import KEY
 from sojourn.testing.turn_runner import FakeWorkspace, make_turn_input
 from sojourn.text.exact import hash_text
 from tests.security.agent_server import open_agent
+from tests.security.attack_lines import SECRET, attack_lines
 
 AGENT = Path(__file__).parents[1] / "e2e" / "acp_agent.py"
+HOSTILE_AGENT = Path(__file__).with_name("hostile_acp_agent.py")
 COMMAND = {"command": f"push --with {KEY} \x1b[8m; rm x", "cwd": "/"}
 
 
@@ -56,6 +59,24 @@ def test_an_acp_agent_waited_for_an_answer_that_nobody_can_give(home: Path) -> N
         assert answer.json()["choices"][0]["message"]["content"] == "You said no."
 
 
+def test_no_line_of_an_acp_agent_is_run_by_us(outside, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything is allowed, and nobody is there to be asked."""
+    monkeypatch.setenv("SOJOURN_TOOLS_SEARCH_KEY", SECRET)
+    lines = [one.removeprefix("ENCODED ").format(**outside.names) for one in attack_lines()]
+    home.parent.mkdir(parents=True, exist_ok=True)
+    script = home.parent / "lines.json"
+    script.write_text(json.dumps(lines))
+    agent_command = f"{sys.executable} {HOSTILE_AGENT} {script}"
+    more = f'[tools]\napproval = "always"\n[plugins.acp]\ncommand = "{agent_command}"\n'
+    with open_agent(home, more=more) as agent:
+        session = agent.open()
+        agent.say(session, "go", runtime="acp", attended=False)
+        agent.done(session)
+        [(said,)] = agent.rows("SELECT content FROM messages WHERE session_id = ? AND role = 'assistant'", session)
+    assert said == f"granted 0 of {len(lines)}, saw 0 secrets"
+    assert outside.find_faults("through an ACP agent", "") == []
+
+
 class HermesAnswers:
     """What a Hermes is told about its questions."""
 
@@ -79,3 +100,18 @@ async def test_a_hermes_that_offers_always_is_never_told_always(choice: str) -> 
     [question] = room.questions
     assert (question.scope, question.choices) == ("outside", ("once", "deny"))
     assert hermes.told == ["once" if choice == "once" else "deny"]
+
+
+async def test_no_line_of_a_hermes_is_allowed_for_longer_than_once() -> None:
+    room, hermes = FakeWorkspace(answer="always"), HermesAnswers()
+    asked = HermesApprovals(cast(HermesApi, hermes), "run", make_turn_input("Tidy up.", room=room), seconds=5)
+    for line in attack_lines():
+        told = len(hermes.told)
+        asked.on_request({"event": "approval.request", "command": line, "choices": ["once", "always", "deny"]})
+        async with asyncio.timeout(5):
+            while len(hermes.told) == told:
+                await asyncio.sleep(0)
+    await asked.close()
+    assert [one.detail for one in room.questions] == attack_lines()
+    assert {(one.scope, one.choices) for one in room.questions} == {("outside", ("once", "deny"))}
+    assert set(hermes.told) == {"deny"}
