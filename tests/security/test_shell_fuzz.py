@@ -45,6 +45,7 @@ WRAPPERS = [
     "echo y | xargs -I@ bash -c {q}",
     "coproc {{ {a}; }}; wait",
     "echo $(( 1 + $( {a} | wc -l ) ))",
+    "! {a}",
     "echo hello # {a}",
     "echo {q}",
 ]

@@ -14,7 +14,7 @@ _OPTIONS_WITH_VALUE: dict[str, str] = dict(
     re.findall(
         r"(\S+):(\w*)",
         "sudo:ugphCDRTr doas:uC env:uSC nohup: nice:n ionice:cnp time:fo timeout:ks stdbuf:ioe setsid: exec:a "
-        "command: coproc: builtin: xargs:IdEnPLsa chroot: busybox: unshare: strace:eop watch:nd parallel:jN "
+        "command: coproc: builtin: !: xargs:IdEnPLsa chroot: busybox: unshare: strace:eop watch:nd parallel:jN "
         "flock:wE chrt: taskset:c caffeinate: proxychains: toybox:",
     )
 )
