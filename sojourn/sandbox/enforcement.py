@@ -32,7 +32,7 @@ _LACKING = {
     5: "Devices that can be read can be given commands.",
     6: "Your other programs can be sent signals, and their abstract sockets can be seen.",
 }
-_PROBE_SECONDS = 5.0
+_PROBE_SECONDS = 20.0  # a millisecond, but a busy machine must not end up with less of a sandbox
 _MOST_SHM_MIB = 1024  # of /dev/shm, beside the memory of the processes
 _REPLACED = ("/tmp", "/dev/shm")  # by folders of the sandbox's own
 _ROOT = str(Path(__file__).resolve().parents[2])
