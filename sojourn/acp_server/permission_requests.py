@@ -18,7 +18,7 @@ from sojourn.text.exact import hash_text, reveal
 _OPTIONS = {
     "once": ("allow_once", "Allow once"),
     "session": ("allow_always", "Allow in this session"),
-    "always": ("allow_always", "Always allow"),
+    "always": ("allow_always", "Always allow exactly this"),
     "deny": ("reject_once", "Deny"),
 }
 

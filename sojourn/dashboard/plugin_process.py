@@ -23,7 +23,7 @@ from sojourn.dashboard.plugin_main import ALIVE_PATH, PluginArguments
 from sojourn.processes.supervisor import ChildProcess, OutputBuffer, Watch
 from sojourn.processes.supervisor import start as start_process
 from sojourn.sandbox.enforcement import confine, find_support
-from sojourn.sandbox.policy import SandboxLimits, SandboxPolicy, list_configuration
+from sojourn.sandbox.policy import SYSTEM_SECRETS, SandboxLimits, SandboxPolicy, list_configuration
 from sojourn.settings.table import CHILD_VARIABLES
 
 OUTPUT_TAIL_BYTES = 16 * 1024  # of its output that are remembered
@@ -123,12 +123,13 @@ def confine_plugin(argv: Sequence[str], arguments: PluginArguments, needs: froze
     policy = SandboxPolicy(
         read=tuple(dict.fromkeys([*read, *list_configuration(), Path(arguments.folder).parent.resolve()])),
         write=(Path(arguments.data), temporary),
+        hidden=SYSTEM_SECRETS,
         temporary=temporary,
         network="network" in needs,
         limits=limits,
     )
     if "files" in needs:  # bubblewrap would show it a file system of its own
-        policy = replace(policy, read=(), write=(Path("/"),), temporary=None)
+        policy = replace(policy, read=(), write=(Path("/"),), hidden=(), temporary=None)
         support = replace(support, mechanism="landlock") if support.mechanism == "bubblewrap" else support
     return confine(argv, policy, support)
 

@@ -31,6 +31,7 @@ _ETC_SECRETS = (
     ),
     *("openvpn", "kubernetes", "docker", "NetworkManager", "krb5.keytab", "crypttab", "letsencrypt", "ppp"),
 )
+SYSTEM_SECRETS = tuple(map(Path, ("/etc/ssl/private", "/etc/pki/tls/private", "/etc/mysql/debian.cnf")))
 # Tools and caches below a person's home, without the files beside them that hold tokens.
 _TOOL_FOLDERS = (
     *(".pyenv", ".nvm", ".asdf", ".sdkman", ".rustup", ".bun/bin", ".deno/bin", ".volta", "go/bin", "go/pkg"),
@@ -46,6 +47,61 @@ _SECRET_PLACES = (
     *(".cargo/credentials.toml", ".m2/settings.xml", ".gradle/gradle.properties", ".mozilla", ".thunderbird"),
     *(".config/google-chrome", ".config/chromium", ".local/share/keyrings", ".bash_history", ".zsh_history"),
     *(".python_history", ".psql_history", ".hermes", ".claude", ".codex", ".gemini", ".local/share/opencode"),
+    *(
+        ".claude.json",
+        ".config/Claude",
+        ".config/anthropic",
+        ".qwen",
+        ".kimi",
+        ".grok",
+        ".vibe",
+        ".openclaw",
+        ".copilot",
+    ),
+    *(
+        ".config/github-copilot",
+        ".config/goose",
+        ".config/io.datasette.llm",
+        ".cache/huggingface/token",
+        ".huggingface",
+    ),
+    *(
+        ".config/hub",
+        ".config/glab-cli",
+        ".config/doctl",
+        ".config/heroku",
+        ".config/rclone",
+        ".config/sops",
+        ".kaggle",
+    ),
+    *(".config/stripe", ".config/containers/auth.json", ".config/composer/auth.json", ".composer/auth.json", ".fly"),
+    *(".vault-token", ".terraform.d", ".s3cfg", ".boto", ".my.cnf", ".mylogin.cnf", ".databrickscfg", ".snowflake"),
+    *(".gem/credentials", ".bundle/config", ".nuget/NuGet/NuGet.Config", ".cargo/credentials", ".Xauthority"),
+    *(
+        ".config/BraveSoftware",
+        ".config/microsoft-edge",
+        ".config/vivaldi",
+        ".var/app",
+        "snap/firefox",
+        "snap/chromium",
+    ),
+    *(
+        ".config/Bitwarden",
+        ".config/1Password",
+        ".config/keepassxc",
+        ".electrum",
+        ".bitcoin",
+        ".ethereum",
+        ".config/Slack",
+    ),
+    *(
+        ".config/discord",
+        ".config/Signal",
+        ".local/share/TelegramDesktop",
+        ".local/share/fish/fish_history",
+        ".zhistory",
+    ),
+    *(".mysql_history", ".sqlite_history", ".node_repl_history", ".rediscli_history"),
     *("Library/Keychains", "Library/Application Support/Google/Chrome"),
 )
 MIB = 1 << 20
@@ -92,7 +148,7 @@ def build_policy(
     It reads the workspace, the system and tool caches; it writes the workspace, `temporary` and `more_write`. Our own
     home and places that hold secrets stay hidden, except for a workspace that lies inside our home.
     """
-    named = [sojourn_home, *(user_home / name for name in _SECRET_PLACES)]
+    named = [sojourn_home, *(user_home / name for name in _SECRET_PLACES), *SYSTEM_SECRETS]
     hidden = dict.fromkeys([*named, *(one.resolve() for one in named)])  # a place may be a link to where the keys are
     granted = [workspace, temporary, *more_read, *more_write]
     return SandboxPolicy(

@@ -23,6 +23,8 @@ def test_the_workspace_and_the_temporary_folder_can_be_written_and_nothing_else(
 def test_homes_and_keys_are_hidden_even_where_the_workspace_contains_them(tmp_path):
     found = policy(tmp_path, tmp_path)
     assert {tmp_path / ".sojourn", tmp_path / ".ssh", tmp_path / ".aws"} <= set(found.hidden)
+    assert {tmp_path / ".claude.json", tmp_path / ".vault-token", tmp_path / ".var/app"} <= set(found.hidden)
+    assert Path("/etc/ssl/private") in found.hidden
 
 
 def test_a_workspace_inside_our_home_can_be_used(tmp_path):
