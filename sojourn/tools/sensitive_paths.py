@@ -8,11 +8,28 @@ import unicodedata
 PathRules = tuple[tuple[str, str], ...]  # (what a real path looks like, why)
 
 SECRET: PathRules = (
-    (r"/\.(ssh|gnupg|aws|azure|kube|password-store)(/|$)", "keys and credentials are kept there"),
-    (r"/\.config/(gcloud|gh|op)(/|$)", "credentials are kept there"),
     (
-        r"/\.(netrc|pgpass|git-credentials|npmrc|pypirc|docker/config\.json|bash_history|zsh_history)$",
+        r"/\.(ssh|gnupg|aws|azure|kube|password-store|terraform\.d|snowflake|kaggle|electrum|bitcoin|ethereum)(/|$)",
+        "keys and credentials are kept there",
+    ),
+    (
+        r"/\.config/(gcloud|gh|op|hub|glab-cli|doctl|heroku|rclone|sops|stripe|github-copilot|bitwarden|1password)(/|$)",
+        "credentials are kept there",
+    ),
+    (
+        r"/(\.mozilla|\.thunderbird|\.config/(google-chrome|chromium|bravesoftware|microsoft-edge|vivaldi)|library/keychains"
+        r"|\.local/share/keyrings|\.var/app)(/|$)",
+        "passwords and sessions of your programs are kept there",
+    ),
+    (
+        r"/\.(netrc|pgpass|git-credentials|npmrc|pypirc|docker/config\.json|[a-z_]+_history|zhistory|claude\.json|vault-token"
+        r"|s3cfg|boto|my\.cnf|mylogin\.cnf|databrickscfg|cargo/credentials(\.toml)?|gem/credentials|composer/auth\.json"
+        r"|local/share/fish/fish_history|config/(containers|composer)/auth\.json|cache/huggingface/token|m2/settings\.xml)$",
         "it may hold passwords",
+    ),
+    (
+        r"/\.(claude/\.credentials|codex/auth|(gemini|qwen)/oauth_creds|local/share/opencode/auth|pi/agent/auth)\.json$",
+        "another agent keeps its sign-in there",
     ),
     (r"/\.env(\.(?!example$|sample$|template$|dist$)[^/]+)?$", "environment files hold secrets"),
     (r"/(id_(rsa|dsa|ecdsa|ed25519)|[^/]+\.(pem|p12|pfx|key|kdbx|keystore))$", "it looks like a private key"),
