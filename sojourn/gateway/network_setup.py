@@ -9,7 +9,7 @@ import asyncio
 import copy
 import time
 import uuid
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from http.client import HTTPConnection, HTTPException
@@ -116,13 +116,19 @@ def _to_field(one: Field[Any], kind: Any) -> NetworkField:
     )
 
 
+def require_known_settings(network: Network, values: Iterable[str]) -> None:
+    """BadInput says which settings there are."""
+    known = [one.name for one in network.fields]
+    for name in values:
+        if name not in known:
+            hint = f"There are: {', '.join(known) or 'none'}."
+            raise BadInput(f"{network.name} has no setting `{name}`.", hint=hint)
+
+
 async def check_network(app: AppContext, network: Network, values: Mapping[str, Any]) -> BotProfile | None:
     """Asks the network whom these credentials belong to; None where it cannot say. BadConfig, KeyRefused,
     PlatformDown."""
-    unknown = [name for name in values if name not in {one.name for one in network.fields}]
-    if unknown:
-        names = ", ".join(one.name for one in network.fields) or "none"
-        raise BadInput(f"{network.name} has no setting `{unknown[0]}`.", hint=f"There are: {names}.")
+    require_known_settings(network, values)
     if not values:
         raise BadInput(f"{network.name} was given no settings.", hint="`sojourn gateway test` tries the ones it has.")
     async with _open_adapter(app, network, values) as adapter:

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from sojourn.asyncio_tasks import run_beside
-from sojourn.core.errors import BadInput, KeyRefused, MissingPackage
+from sojourn.core.errors import BadInput, KeyRefused, MissingPackage, PlatformDown
 from sojourn.gateway.connections import build_adapter
 from sojourn.gateway.host import Gateway
 from sojourn.gateway.network_setup import (
@@ -26,6 +26,7 @@ from sojourn.gateway.network_setup import (
     find_receiver_problem,
     list_networks,
     remove_network,
+    require_known_settings,
     send_test_message,
 )
 from sojourn.gateway.network_sign_in import open_steps, walk_steps
@@ -83,8 +84,11 @@ def add(cli: CliContext, network: str, given: tuple[str, ...], no_pairing: bool,
     values = dict(_split_value(one) for one in given)
     _offer_packages(cli, found)
     _offer_encryption(cli, found)
+    require_known_settings(found, values)
     missing = [one for one in found.fields if one.is_required and one.name not in values]
-    if missing and found.can_sign_in and cli.is_interactive:
+    if missing and not found.can_sign_in:
+        missing = [one for one in found.fields if one.name not in values and _is_asked_for(cli, one)]
+    elif missing and cli.is_interactive:
         values |= cli.run(lambda app: walk_steps(open_steps(app, found, values), _show_step))
         missing = []
     profile = _ask_and_add(cli, found, values, missing)
@@ -99,15 +103,18 @@ def add(cli: CliContext, network: str, given: tuple[str, ...], no_pairing: bool,
 def _ask_and_add(
     cli: CliContext, network: Network, values: dict[str, str], missing: Sequence[NetworkField]
 ) -> BotProfile | None:
-    """Asks for what is missing, checks it and keeps it. At a terminal, what the network refuses is asked for again."""
+    """Asks for what is missing, checks it and keeps it. At a terminal, what is wrong is asked for again."""
+    typed = dict[str, str]()
     while True:
-        values.update({one.name: _ask_for(cli, network, one) for one in missing})
+        typed = {one.name: _ask_for(cli, network, one, typed.get(one.name, "")) for one in missing}
+        values.update({one.name: typed[one.name] for one in missing if typed[one.name] != str(one.default)})
         try:
             return cli.run(lambda app: add_network(app, network, values))
-        except KeyRefused as error:
+        except (KeyRefused, PlatformDown, BadInput) as error:
             if not missing:
                 raise
-            click.echo(f"✗ {error} Try again, or press Ctrl-C.\n", err=True)
+            click.echo(f"✗ {f'{error} {error.hint}'.strip()}", err=True)
+            click.echo("Try again (Enter: as before), or press Ctrl-C.\n", err=True)
 
 
 def _show_added(network: Network, profile: BotProfile | None) -> None:
@@ -162,7 +169,13 @@ def _split_value(given: str) -> tuple[str, str]:
     return name, value
 
 
-def _ask_for(cli: CliContext, network: Network, wanted: NetworkField) -> str:
+def _is_asked_for(cli: CliContext, one: NetworkField) -> bool:
+    """What is not required is asked for at a terminal, if there is something to say about it."""
+    return one.is_required or (cli.is_interactive and bool(one.where))
+
+
+def _ask_for(cli: CliContext, network: Network, wanted: NetworkField, typed: str) -> str:
+    """A setting. Enter gives what was typed before, or the default."""
     if not cli.is_interactive:
         raise BadInput(
             f"{network.name} needs `{wanted.name}`, and there is no terminal to ask on.",
@@ -170,7 +183,10 @@ def _ask_for(cli: CliContext, network: Network, wanted: NetworkField) -> str:
         )
     if wanted.where:
         click.echo(wanted.where)
-    return str(click.prompt(wanted.label, hide_input=wanted.is_secret)).strip()
+    default = typed or (None if wanted.is_required else wanted.default)
+    is_shown = bool(default) and not wanted.is_secret
+    answer = click.prompt(wanted.label, default=default, show_default=is_shown, hide_input=wanted.is_secret)
+    return str(answer).strip()
 
 
 def _show_step(step: SignInStep) -> str:

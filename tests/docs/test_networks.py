@@ -28,6 +28,12 @@ def list_adapters() -> dict[str, object]:
     }
 
 
+def test_every_network_with_a_credential_is_checked_when_it_is_added():
+    without = {"local", "api_server", "webhook"}
+    unchecked = {name for name, one in list_adapters().items() if not hasattr(one, "identify")}
+    assert unchecked == without | DEPEND_ON_SETTINGS  # which have it whatever their settings: see their contracts
+
+
 def test_every_network_is_in_the_table():
     adapters = list_adapters()
     assert set(read_table()) == set(adapters)

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 from contextlib import asynccontextmanager
 
@@ -12,6 +13,8 @@ import pytest
 
 from tests.e2e.http_server import PROGRAM, Serving
 from tests.e2e.test_cli_terminal import Person
+from tests.servers.ntfy import TOKEN as NTFY_TOKEN
+from tests.servers.ntfy import NtfyHarness
 from tests.servers.telegram import ANN, NAME, TOKEN, telegram_rig
 
 
@@ -149,6 +152,22 @@ async def test_a_token_that_is_refused_at_the_terminal_is_asked_for_again(home, 
     assert (home / "config.toml").exists()
 
 
+async def test_a_wrong_address_is_asked_for_again_and_the_rest_is_remembered(home):
+    async with NtfyHarness() as topic:
+        person = Person("--home", str(home), "gateway", "add", "ntfy", "--set", f"token={NTFY_TOKEN}", "--no-pairing")
+        for question, answer in {
+            "Topic": "garden",
+            "[https://ntfy.sh]": "http://127.0.0.1:9",  # not required, but asked for
+            "[garden]": "",
+            "[http://127.0.0.1:9]": topic.url,
+        }.items():
+            await asyncio.to_thread(person.sees, question)
+            person.types(f"{answer}\n")
+        await asyncio.to_thread(person.sees, "ntfy is set up: garden")
+        assert await asyncio.to_thread(person.leaves) == 0
+        assert f'server = "{topic.url}"' in (home / "config.toml").read_text()
+
+
 async def test_the_api_pairs_tests_and_shows_the_line(home, rig):
     async with serving(home) as server:
 
@@ -192,6 +211,9 @@ def test_a_secret_that_is_typed_is_not_shown(home):
     while b"Bot token" not in shown:
         shown += os.read(controller, 4096)
     os.write(controller, TOKEN.encode() + b"\n")
+    while b"Try again" not in shown:  # nobody answers at that address
+        shown += os.read(controller, 4096)
+    process.send_signal(signal.SIGINT)
     process.wait(60)
     try:
         while piece := os.read(controller, 4096):
@@ -201,4 +223,4 @@ def test_a_secret_that_is_typed_is_not_shown(home):
     os.close(controller)
     assert b"@BotFather" in shown
     assert TOKEN.encode() not in shown
-    assert process.returncode != 0  # nobody answers at that address
+    assert process.returncode != 0

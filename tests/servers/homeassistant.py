@@ -37,9 +37,15 @@ class House:
         self.app = Starlette(
             routes=[
                 Route("/api/services/notify/{service}", self._notify, methods=["POST"]),
+                Route("/api/config", self._config),
                 WebSocketRoute("/api/websocket", self._socket),
             ]
         )
+
+    async def _config(self, request: Request) -> Response:
+        if request.headers.get("authorization") != f"Bearer {TOKEN}":
+            return PlainTextResponse("401: Unauthorized", 401)
+        return JSONResponse({"location_name": "The garden", "version": "2026.10.4"})
 
     async def _notify(self, request: Request) -> Response:
         if request.headers.get("authorization") != f"Bearer {TOKEN}":

@@ -87,6 +87,8 @@ class NtfyServer:
 
     async def _subscribe(self, request: Request) -> Response:
         topic, since = request.path_params["topic"], request.query_params.get("since", "")
+        if request.query_params.get("poll") and not self._denied(request):
+            return Response(media_type="application/x-ndjson")
         return self._denied(request) or StreamingResponse(self._lines(topic, since), media_type="application/x-ndjson")
 
     async def _lines(self, topic: str, since: str) -> AsyncIterator[str]:

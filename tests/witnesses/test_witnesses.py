@@ -52,7 +52,7 @@ async def witness(name: str, program: str, *words: str, **variables: str) -> Asy
     async def read() -> Any:
         assert process.stdout is not None
         while True:  # the clients print logs as well
-            line = await asyncio.wait_for(process.stdout.readline(), 30)
+            line = await asyncio.wait_for(process.stdout.readline(), 120)  # one imports 10,000 files
             assert line, "the witness has ended"
             if line.startswith(b"{"):
                 return json.loads(line)

@@ -24,7 +24,7 @@ from sojourn.platforms.markdown import escape_markdown
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.reply_tickets import ReplyTickets
 from sojourn.ports.app import PluginContext
-from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
+from sojourn.ports.platform import BotProfile, Button, File, Inbound, PlatformInfo, Sent
 
 _MEDIA_HOSTS = ("dingtalk.com", "aliyuncs.com", "alicdn.com")
 _MAX_PARAM_BYTES = 15_000  # of the parameters of a message
@@ -44,6 +44,12 @@ class DingTalk:
         self._api = DingTalkApi(self._settings)
         self._downloads = VendorDownloads("DingTalk", _MEDIA_HOSTS, origin=self._settings.oapi_url)
         self._sessions = ReplyTickets(app.store, NAME, self.account)
+
+    async def identify(self) -> BotProfile:
+        """DingTalk names no robot to the app; it says whether it knows the app."""
+        async with refusals_as_outage():
+            await self._api.token.get()
+        return BotProfile(name=self._robot)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with refusals_as_outage(), AsyncExitStack() as stack:

@@ -38,7 +38,7 @@ from sojourn.platforms.email.mail import NAME, Mail, build_mail, find_thread, pa
 from sojourn.platforms.email.sender_proof import is_confirmed
 from sojourn.platforms.refusals import check_length
 from sojourn.ports.app import PluginContext
-from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
+from sojourn.ports.platform import BotProfile, File, Inbound, PlatformInfo, Sent
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -66,6 +66,12 @@ class Email:
         self._cursors = CursorStore(app.store, NAME, self.account)
         self._mails: dict[str, Mail] = {}
         self._last: dict[tuple[str, str | None], Mail | None] = {}  # of each place; None: there is none yet
+
+    async def identify(self) -> BotProfile:
+        """Signs in to both servers."""
+        _disconnect(await _run_in_thread(self._open))
+        await self._deliver(None)
+        return BotProfile(name=self._settings.name, address=self.account)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         box = await _run_in_thread(self._open)
@@ -170,19 +176,22 @@ class Email:
         finally:
             _disconnect(box)
 
-    async def _deliver(self, mail: EmailMessage) -> None:
+    async def _deliver(self, mail: EmailMessage | None) -> None:
+        """Signs in, and sends a mail, if there is one. SendRefused, KeyRefused, PlatformDown."""
         settings = self._settings
+        client = aiosmtplib.SMTP(
+            hostname=settings.smtp_host,
+            port=settings.smtp_port,
+            username=settings.user or settings.address,
+            password=settings.password.reveal(),
+            use_tls=settings.smtp_security == "ssl",
+            start_tls=settings.smtp_security == "starttls",
+            timeout=_TIMEOUT_SECONDS,
+        )
         try:
-            await aiosmtplib.send(
-                mail,
-                hostname=settings.smtp_host,
-                port=settings.smtp_port,
-                username=settings.user or settings.address,
-                password=settings.password.reveal(),
-                use_tls=settings.smtp_security == "ssl",
-                start_tls=settings.smtp_security == "starttls",
-                timeout=_TIMEOUT_SECONDS,
-            )
+            async with client:
+                if mail is not None:
+                    await client.send_message(mail)
         except aiosmtplib.SMTPAuthenticationError as error:
             raise self._to_key_refused(settings.smtp_host) from error
         except aiosmtplib.SMTPRecipientsRefused as error:

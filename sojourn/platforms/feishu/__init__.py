@@ -20,7 +20,7 @@ class FeishuSettings:
         str, Prompt("App ID", "In the Feishu or Lark developer console, your app: Credentials & Basic Info.")
     ]
     app_secret: Annotated[Secret, Prompt("App secret", "It stands beside the App ID.")]
-    base_url: str = "https://open.feishu.cn"  # Lark: https://open.larksuite.com
+    base_url: Annotated[str, Prompt("Server", "Feishu, or Lark: https://open.larksuite.com")] = "https://open.feishu.cn"
     comments: tuple[str, ...] = ()  # documents whose comments are answered: docx:TOKEN, or * for all
     webhook: bool = False  # else a WebSocket, which needs no public address
     encrypt_key: Secret = field(default_factory=Secret)  # for the webhook, as the next three

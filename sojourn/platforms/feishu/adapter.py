@@ -33,7 +33,7 @@ from sojourn.platforms.newest_values import NewestValues
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.reply_tickets import ReplyTickets
 from sojourn.ports.app import PluginContext
-from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
+from sojourn.ports.platform import BotProfile, Button, File, Inbound, PlatformInfo, Sent
 
 _MESSAGE_EVENT, _PRESS_EVENT = "im.message.receive_v1", "card.action.trigger"
 _ROOT_SECONDS = 10 * 365 * 86_400.0  # a thread keeps its first message
@@ -59,6 +59,12 @@ class Feishu:
         self._bot = ""
         self._edits = NewestValues[int]()  # of messages
 
+    async def identify(self) -> BotProfile:
+        async with refusals_as_outage():
+            bot = await self._api.fetch_bot()
+        self._bot = read_text(bot, "open_id")
+        return BotProfile(name=read_text(bot, "app_name") or self.account, picture=read_text(bot, "avatar_url"))
+
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         listen = self._listen_to_socket if self._receiver is None else self._listen_to_webhook
         async with refusals_as_outage(), aclosing(listen()) as heard:
@@ -67,7 +73,7 @@ class Feishu:
 
     async def _listen_to_webhook(self) -> AsyncGenerator[Inbound, None]:
         assert self._receiver is not None
-        self._bot = self._bot or await self._api.find_bot()
+        await self.identify()
         async with aclosing(self._receiver.receive()) as events:
             async for event in events:
                 if (inbound := await self._to_inbound(event)) is not None:
@@ -75,7 +81,7 @@ class Feishu:
 
     async def _listen_to_socket(self) -> AsyncGenerator[Inbound, None]:
         address, service, seconds = await self._api.open_stream()
-        self._bot = self._bot or await self._api.find_bot()
+        await self.identify()
         async with open_connection("Feishu", address) as connection:
             ping_task = asyncio.create_task(_ping(connection, service, seconds))
             try:

@@ -74,9 +74,9 @@ class FeishuApi(TokenClient):
             raise self._http.to_key_refused() from error
         return str(page.get("tenant_access_token", "")), float(page.get("expire", 0))
 
-    async def find_bot(self) -> str:
-        """The open id of our own bot."""
-        return read_text(read_object(await self.call("GET", "/open-apis/bot/v3/info"), "bot"), "open_id")
+    async def fetch_bot(self) -> dict[str, Any]:
+        """Our own bot: its `open_id`, `app_name` and `avatar_url`."""
+        return read_object(await self.call("GET", "/open-apis/bot/v3/info"), "bot")
 
     async def post(self, place: Place, kind: str, content: Mapping[str, Any], root: str = "") -> dict[str, Any]:
         """Sends a message, in a thread as a reply to its root; tried once more if the connection breaks.
@@ -114,16 +114,11 @@ class FeishuApi(TokenClient):
 
     async def upload(self, file: File) -> tuple[str, str]:
         """Uploads a file; gives the name of its key and the key."""
-        name, is_image = file.name or "file", file.media_type.startswith("image/")
-        part = (name, file.data, file.media_type)
-        if is_image:
-            form = {"image_type": "message"}
-            page = await self.call("POST", "/open-apis/im/v1/images", data=form, files={"image": part})
-        else:
-            form = {"file_type": "stream", "file_name": name}
-            page = await self.call("POST", "/open-apis/im/v1/files", data=form, files={"file": part})
-        key = "image_key" if is_image else "file_key"
-        return key, read_text(read_object(page, "data"), key)
+        name, kind = file.name or "file", "image" if file.media_type.startswith("image/") else "file"
+        form = {"image_type": "message"} if kind == "image" else {"file_type": "stream", "file_name": name}
+        parts = {kind: (name, file.data, file.media_type)}
+        page = await self.call("POST", f"/open-apis/im/v1/{kind}s", data=form, files=parts)
+        return f"{kind}_key", read_text(read_object(page, "data"), f"{kind}_key")
 
     def check(self, reply: httpx2.Response) -> dict[str, Any]:
         wait = reply.headers.get("x-ogw-ratelimit-reset", "")

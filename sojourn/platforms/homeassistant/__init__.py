@@ -17,7 +17,9 @@ class HomeAssistantSettings:
         Secret,
         Prompt("Access token", "In Home Assistant: your profile, Security, Long-lived access tokens, Create token."),
     ]
-    url: str = "http://homeassistant.local:8123"
+    url: Annotated[str, Prompt("Address", "What you type into a browser to reach Home Assistant.")] = (
+        "http://homeassistant.local:8123"
+    )
     notify: str = "persistent_notification"  # the notify service for answers to events that name none
     events: tuple[str, ...] = ("sojourn_message",)
     entities: tuple[str, ...] = ()  # whose state changes become messages

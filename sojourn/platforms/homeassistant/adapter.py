@@ -19,10 +19,11 @@ from sojourn.core.errors import BadInput, PlatformDown, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.homeassistant import NAME, HomeAssistantSettings
 from sojourn.platforms.json_socket import JsonSocket, open_socket
-from sojourn.platforms.refusals import check_length
+from sojourn.platforms.json_values import parse_body, read_text
+from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.rest_client import RestClient
 from sojourn.ports.app import PluginAccess
-from sojourn.ports.platform import Inbound, PlatformInfo, Sent
+from sojourn.ports.platform import BotProfile, Inbound, PlatformInfo, Sent
 
 _MAX_CHARS = 4000
 _STATE_CHANGED = "state_changed"
@@ -39,6 +40,11 @@ class HomeAssistant:
         self.account = f"{self._url}#{hashlib.sha256(self._token.encode()).hexdigest()[:12]}"
         self.home(self._settings.notify)  # BadInput if it is not valid
         self._http = RestClient("Home Assistant", self._url, key="SOJOURN_HOMEASSISTANT_TOKEN", token=self._token)
+
+    async def identify(self) -> BotProfile:
+        async with refusals_as_outage():
+            house = parse_body(await self._http.request("GET", "/api/config"))
+        return BotProfile(name=read_text(house, "location_name") or "Home Assistant", address=self._url)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with open_socket("Home Assistant", f"{self._url}/api/websocket") as socket:

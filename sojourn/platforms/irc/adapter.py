@@ -16,6 +16,7 @@ from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.platforms.irc import IrcSettings
 from sojourn.platforms.irc.connection import IrcConnection, IrcMessage
 from sojourn.platforms.json_values import parse_date
+from sojourn.platforms.nick_calls import read_call
 from sojourn.platforms.refusals import check_length
 from sojourn.platforms.single_connection import SingleConnection
 from sojourn.ports.app import PluginAccess
@@ -64,14 +65,13 @@ class Irc:
             text = text[8:].rstrip("\x01")
         text = _COLOURS.sub("", text)
         is_private = not target.startswith(_CHANNEL_PREFIXES)
-        call = re.match(rf"{re.escape(own_nick)}[:,]\s*(.*)", text, re.IGNORECASE | re.DOTALL)
-        is_named = re.search(rf"(?<![\w-]){re.escape(own_nick)}(?![\w-])", text, re.IGNORECASE) is not None
+        text, is_named = read_call(text, own_nick)
         return Inbound(
             id=message.tags.get("msgid") or self._make_id("heard"),
             place=place_from_name(message.nick if is_private else target),
             sender=Sender(id=message.tags.get("account") or message.source, name=message.nick),
             at=parse_date(message.tags.get("time", "")) or time.time(),
-            text=call[1] if call else text,
+            text=text,
             mentioned=is_private or is_named,
         )
 

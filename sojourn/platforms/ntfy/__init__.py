@@ -14,7 +14,7 @@ class NtfySettings:
     """From [plugins.ntfy] and SOJOURN_NTFY_…"""
 
     topic: Annotated[str, Prompt("Topic", "Any name that nobody guesses: whoever knows it can read and write there.")]
-    server: str = "https://ntfy.sh"
+    server: Annotated[str, Prompt("Server", "Leave it as it is, unless you run one of your own.")] = "https://ntfy.sh"
     token: Secret = field(default_factory=Secret)
 
 

@@ -21,7 +21,7 @@ from sojourn.platforms.ntfy import NAME, NtfySettings
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.rest_client import RestClient
 from sojourn.ports.app import PluginContext
-from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
+from sojourn.ports.platform import BotProfile, File, Inbound, PlatformInfo, Sent
 
 _OWN_TAG = "sojourn"
 _SILENCE_SECONDS = 120.0  # the server sends a keep-alive every 45
@@ -40,6 +40,13 @@ class Ntfy:
         token = self._settings.token.reveal()
         self._http = RestClient("ntfy", self._settings.server, key="SOJOURN_NTFY_TOKEN", token=token)
         self._cursors = CursorStore(app.store, NAME, self.account)
+
+    async def identify(self) -> BotProfile:
+        """Asks for what came just now: whether we may read the topic."""
+        news = self._http.stream(f"/{self._settings.topic}/json", params={"poll": "1", "since": str(int(time.time()))})
+        async with refusals_as_outage(), news as response:
+            await response.aread()
+        return BotProfile(name=self._settings.topic, address=self.account)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         position = await self._cursors.load()

@@ -30,7 +30,7 @@ from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.reply_tickets import ReplyTickets
 from sojourn.platforms.result_codes import read_refused_code
 from sojourn.ports.app import PluginContext
-from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
+from sojourn.ports.platform import BotProfile, Button, File, Inbound, PlatformInfo, Sent
 
 _DISPATCH, _HEARTBEAT, _IDENTIFY, _RESUME, _RECONNECT, _INVALID_SESSION, _HELLO = 0, 1, 2, 6, 7, 9, 10  # op codes
 _INTENTS = 1 << 25 | 1 << 26 | 1 << 30 | 1 << 12  # private chats and groups, buttons, guild channels, guild messages
@@ -58,6 +58,11 @@ class Qqbot:
         self._sequence = 0  # of the last event that is stored
         is_served = self._settings.webhook
         self._receiver = build_receiver(app.store, self._settings, is_wanted=messages.is_message) if is_served else None
+
+    async def identify(self) -> BotProfile:
+        async with refusals_as_outage():
+            bot = await self._api.call("GET", "/users/@me")
+        return BotProfile(name=read_text(bot, "username") or self.account, picture=read_text(bot, "avatar"))
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         listen = self._listen_to_socket if self._receiver is None else self._listen_to_webhook

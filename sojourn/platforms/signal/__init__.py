@@ -20,7 +20,9 @@ class SignalSettings:
             "Account", "The number that your signal-cli daemon is registered or linked with, for example +491234567."
         ),
     ]
-    url: str = "http://127.0.0.1:8080"  # of the daemon, which asks nobody for a password
+    url: Annotated[  # the daemon asks nobody for a password
+        str, Prompt("Address of the daemon", "The one that signal-cli was started with: daemon --http …")
+    ] = "http://127.0.0.1:8080"
     linked: bool = False  # the account is a person's own: only their “Note to Self” is read
 
 

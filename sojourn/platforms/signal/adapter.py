@@ -23,7 +23,7 @@ from sojourn.platforms.signal import NAME, SignalSettings, envelopes
 from sojourn.platforms.signal.daemon import SignalDaemon, find_failures
 from sojourn.platforms.signal.envelopes import Envelope, is_group, is_person
 from sojourn.ports.app import PluginAccess
-from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
+from sojourn.ports.platform import BotProfile, File, Inbound, PlatformInfo, Sent
 
 _MAX_FILE_BYTES = 100 * 1024 * 1024
 _MAX_RECENT_SENT = 500  # timestamps
@@ -46,6 +46,10 @@ class Signal:
         self._own = frozenset({self.account})  # spellings of our account
         self._sent: deque[int] = deque(maxlen=_MAX_RECENT_SENT)
         self._daemon = SignalDaemon(replace(self._settings, account=self.account))
+
+    async def identify(self) -> BotProfile:
+        await self._find_own()
+        return BotProfile(name=self.account)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         await self._find_own()

@@ -18,7 +18,7 @@ class WecomSettings:
 
     bot_id: Annotated[str, Prompt("Bot ID", "In the WeCom console, your AI bot with a long connection: its Bot ID.")]
     secret: Annotated[Secret, Prompt("Secret", "It stands beside the Bot ID.")]
-    name: str = ""  # the bot's name, which begins what people write to it in groups
+    name: Annotated[str, Prompt("Name", "The bot's name, which is left out of what people write to it in groups.")] = ""
     ws_url: str = "wss://openws.work.weixin.qq.com"
 
 

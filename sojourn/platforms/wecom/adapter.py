@@ -27,7 +27,7 @@ from sojourn.platforms.wecom import NAME, WecomSettings, messages
 from sojourn.platforms.wecom.connection import WecomConnection
 from sojourn.platforms.wecom.messages import CARD_PREFIX, hide_mentions
 from sojourn.ports.app import PluginContext
-from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
+from sojourn.ports.platform import BotProfile, Button, File, Inbound, PlatformInfo, Sent
 
 _MEDIA_HOSTS = ("work.weixin.qq.com", "weixin.qq.com", "qpic.cn", "myqcloud.com")
 _MARKS = "\\`*_[]<>()#~|"
@@ -68,6 +68,7 @@ class Wecom:
 
     def __init__(self, app: PluginContext) -> None:
         self._settings: WecomSettings = app.configured(NAME)
+        self._store = app.store
         self.account = self._settings.bot_id
         address = self._settings.ws_url
         origin = f"http{address.removeprefix('ws')}" if address.startswith("ws") else address
@@ -76,6 +77,16 @@ class Wecom:
         self._tickets = NewestValues[ReplyContext]()  # of the newest message in each place
         self._streams = NewestValues[GrowingAnswer]()  # by their ids
         self._presses = NewestValues[ReplyContext]()  # by the id of the card's task
+
+    async def identify(self) -> BotProfile:
+        """WeCom does not name the bot. It is asked only if no gateway uses the bot: two connections end each other."""
+        lease = await self._store.lease_credential(f"{NAME}:{self.account}", uuid.uuid4().hex)
+        if lease is not None:
+            try:
+                await (await WecomConnection.open(self._settings)).close()
+            finally:
+                await self._store.renew_credential(lease, seconds=0)
+        return BotProfile(name=self._settings.name or self.account)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         connection = await self._line.get()

@@ -7,7 +7,6 @@ fetched after a reconnect. A nick proves nothing: in a room that hides addresses
 from __future__ import annotations
 
 import logging
-import re
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable
@@ -19,6 +18,7 @@ from sojourn.platforms.cursor import CursorStore
 from sojourn.platforms.downloads import attach_files
 from sojourn.platforms.markdown import STAR_STYLE, render
 from sojourn.platforms.newest_values import NewestValues
+from sojourn.platforms.nick_calls import read_call
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.platforms.single_connection import SingleConnection
 from sojourn.platforms.xmpp import NAME, XmppSettings, stanzas
@@ -27,7 +27,7 @@ from sojourn.platforms.xmpp.connection import XmppConnection
 from sojourn.platforms.xmpp.stanzas import CLIENT, ROOM_USER, ChatMessage, Element, build, build_message_id, parse_jid
 from sojourn.platforms.xmpp.uploads import can_download, download, find_upload_service, upload
 from sojourn.ports.app import PluginContext
-from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
+from sojourn.ports.platform import BotProfile, File, Inbound, PlatformInfo, Sent
 
 _MAX_ROOMS = 50  # joined by invitation
 _MAX_SEEN = 10_000  # ids of messages that came twice: from the archive, and live
@@ -76,15 +76,20 @@ class Xmpp:
         self._rooms |= {str(one): False for one in saved.get("rooms", ()) if one not in self._rooms}
 
     async def _save(self) -> None:
-        archives = {key: one.to_json() for key, one in self._positions.items()}
-        rooms = [room for room, is_setting in self._rooms.items() if not is_setting]
-        await self._cursors.save({"archives": archives, "rooms": rooms})
+        saved = {key: one.to_json() for key, one in self._positions.items()}
+        await self._cursors.save({"archives": saved, "rooms": [one for one, named in self._rooms.items() if not named]})
 
     async def _join(self, connection: XmppConnection, room: str) -> None:
         try:
             await connection.join(room)
         except SendRefused as error:
             logger.warning("%s cannot be joined: %s", room, error)
+
+    async def identify(self) -> BotProfile:
+        """Logs in as another device, which nobody sees: beside a gateway that may be running."""
+        connection = await XmppConnection(self._settings, self.account, resource="").open(is_seen=False)
+        await connection.close()
+        return BotProfile(name=self.account.partition("@")[0], address=self.account)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         connection, seen = await self._line.get(), NewestValues[None](_MAX_SEEN)
@@ -167,10 +172,8 @@ class Xmpp:
         text, fetches, is_called = message.text, list[Awaitable[File]](), not message.is_group
         if message.is_group:
             nick = connection.nicks.get(message.chat, self._settings.nick)
-            call = re.match(rf"{re.escape(nick)}[:,]\s*(.*)", text, re.IGNORECASE | re.DOTALL)
-            is_named = re.search(rf"(?<![\w-]){re.escape(nick)}(?![\w-])", text, re.IGNORECASE) is not None
+            text, is_named = read_call(text, nick)
             is_called = is_named or message.reply_author == f"{message.chat}/{nick}"
-            text = call[1] if call else text
         if message.link and can_download(message.link, self._settings, self._server):
             text, fetches = text.replace(message.link, "").strip(), [download(message.link)]
         sender = message.author if message.is_group else message.chat

@@ -38,7 +38,7 @@ logging.getLogger("slixmpp.xmlstream.xmlstream").setLevel(logging.INFO)  # its d
 class XmppConnection:
     """One connection. `stanzas` gets the messages of people, and None at its end."""
 
-    def __init__(self, settings: XmppSettings, jid: str) -> None:
+    def __init__(self, settings: XmppSettings, jid: str, *, resource: str = "sojourn") -> None:
         self._settings, self.jid, self._server = settings, jid, jid.rpartition("@")[2]
         self.stanzas: asyncio.Queue[Element | None] = asyncio.Queue()
         self.problem: SojournError = PlatformDown(f"The connection to {self._server} was lost.")
@@ -48,11 +48,11 @@ class XmppConnection:
         self._closed = asyncio.Event()
         self._echoes: dict[str, asyncio.Future[str]] = {}  # our message → its archive id
         self._pages: dict[str, tuple[str, list[Element]]] = {}  # query → whose archive, and what came
-        self._client = self._build_client()
+        self._client = self._build_client(f"{jid}/{resource}".rstrip("/"))
 
-    def _build_client(self) -> ClientXMPP:
+    def _build_client(self, jid: str) -> ClientXMPP:
         context = ssl.create_default_context()
-        client = ClientXMPP(f"{self.jid}/sojourn", self._settings.password.reveal(), ssl_context=context)
+        client = ClientXMPP(jid, self._settings.password.reveal(), ssl_context=context)
         for plugin in ("xep_0045", "xep_0199", "xep_0313"):  # rooms, answers to pings, archives
             client.register_plugin(plugin)
         client.auto_subscribe = False  # people may see us; we need not see them
@@ -74,20 +74,19 @@ class XmppConnection:
             client.add_event_handler(event, act)
         return client
 
-    async def open(self) -> Self:
-        """PlatformDown, KeyRefused."""
+    async def open(self, *, is_seen: bool = True) -> Self:
+        """Logs in. What people write goes only to one who is seen. PlatformDown, KeyRefused."""
         host = self._settings.host or None
         self._client.connect(host, self._settings.port if host else None)
         try:
             async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):
                 await self._wait_for(self._ready.wait())
-        except TimeoutError as error:
+        except (TimeoutError, SojournError) as error:
             await self.close()
-            raise PlatformDown(f"{self._server} did not complete the login.") from error
-        except SojournError:
-            await self.close()
-            raise
-        self._client.send_presence()
+            late = PlatformDown(f"{self._server} did not complete the login.")
+            raise (late if isinstance(error, TimeoutError) else error) from None
+        if is_seen:
+            self._client.send_presence()
         self._ping_task = asyncio.create_task(self._keep_alive())
         return self
 
