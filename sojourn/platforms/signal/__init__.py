@@ -8,6 +8,7 @@ from typing import Annotated
 from sojourn.ports.plugin import Plugin, Prompt
 
 NAME = "signal"
+DAEMON_URL = "http://127.0.0.1:8080"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +23,7 @@ class SignalSettings:
     ]
     url: Annotated[  # the daemon asks nobody for a password
         str, Prompt("Address of the daemon", "The one that signal-cli was started with: daemon --http …")
-    ] = "http://127.0.0.1:8080"
+    ] = DAEMON_URL
     linked: bool = False  # the account is a person's own: only their “Note to Self” is read
 
 
@@ -30,5 +31,6 @@ plugin = Plugin(
     name=NAME,
     summary="Talk on Signal, through a signal-cli daemon that you install.",
     platforms={NAME: "sojourn.platforms.signal.adapter:Signal"},
+    sign_ins={NAME: "sojourn.platforms.signal.sign_in:sign_in"},
     settings=SignalSettings,
 )
