@@ -52,6 +52,7 @@ class FakeApp:
     tool_list: Sequence[Tool] = ()
     context_sources: Sequence[ContextSource] = ()
     plugin_list: Sequence[Plugin] = ()
+    configurations: Mapping[str, Any] = field(default_factory=dict)  # of plugins, by their names
     make_service: Callable[[AppContext], Service] | None = None
     make_facts: Callable[[AppContext], FactLibrary] | None = None
     make_skills: Callable[[AppContext], SkillLibrary] | None = None
@@ -69,7 +70,7 @@ class FakeApp:
         return load_dotted(part if isinstance(part, str) else part.dotted) if isinstance(part, (str, Lazy)) else part
 
     def configured(self, plugin: str) -> Any:
-        return None
+        return self.configurations.get(plugin)
 
     @property
     def service(self) -> Service:

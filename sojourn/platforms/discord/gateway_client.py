@@ -20,6 +20,7 @@ from discord.http import HTTPClient, Route
 from yarl import URL
 
 from sojourn.platforms.cursor import ReceivedCursor
+from sojourn.platforms.proxies import find_proxy
 
 _MAX_RATE_LIMIT_SECONDS = 1.0  # longer waits are raised, so that the gateway can do other work
 _OPEN_TIMEOUT_SECONDS, _CLOSE_TIMEOUT_SECONDS = 30.0, 1.5
@@ -41,7 +42,13 @@ class GatewayClient(discord.Client):
     def __init__(self, base_url: str) -> None:
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # voice is not used
-        super().__init__(intents=intents, max_messages=None, allowed_mentions=discord.AllowedMentions.none())
+        proxy = find_proxy(base_url)  # the library looks for none, and knows no SOCKS
+        super().__init__(
+            intents=intents,
+            max_messages=None,
+            allowed_mentions=discord.AllowedMentions.none(),
+            proxy=proxy if proxy.startswith("http") else None,
+        )
         self.http.max_ratelimit_timeout = _MAX_RATE_LIMIT_SECONDS
         _redirect_requests(self.http, base_url.rstrip("/"))
         self._events: asyncio.Queue[GatewayEvent | None] = asyncio.Queue()

@@ -13,7 +13,6 @@ import uuid
 from collections.abc import AsyncGenerator, Awaitable, Mapping
 from typing import Any
 
-from aiohttp import ClientError
 from nio import (
     AsyncClient,
     AsyncClientConfig,
@@ -51,9 +50,10 @@ from sojourn.platforms.matrix.content import (
     read_relation,
     strip_reply_quote,
 )
-from sojourn.platforms.matrix.errors import translate_error
+from sojourn.platforms.matrix.errors import OUTAGES, translate_error
 from sojourn.platforms.matrix.invitations import Invitations
 from sojourn.platforms.matrix.waiting_events import WaitingEvents
+from sojourn.platforms.proxies import find_proxy
 from sojourn.platforms.refusals import check_length, refusals_as_outage
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import BotProfile, File, Inbound, PlatformInfo, Sent
@@ -98,7 +98,8 @@ class Matrix:
         has_keys = ENCRYPTION_ENABLED and self._settings.encryption
         self._why_unencrypted = "" if has_keys else _OFF
         kind = EncryptedClient if has_keys else AsyncClient
-        self._client = kind(self._settings.homeserver.rstrip("/"), self.account, config=config)
+        server = self._settings.homeserver.rstrip("/")
+        self._client = kind(server, self.account, config=config, proxy=find_proxy(server) or None)
         self._invitations = Invitations(lambda room: self._request(self._client.join(room), "join a room"))
         self._client.user_id, self._client.access_token = self.account, self._settings.access_token.reveal()
 
@@ -346,8 +347,7 @@ class Matrix:
         return self._encrypted
 
     async def _is_encrypted(self, room: str) -> bool:
-        """A room that no sync calls encrypted is asked about once: the first sync can leave out what was just joined,
-        and a later one its state."""
+        """The server is asked once about a room that no sync calls encrypted: a sync can leave out what it is."""
         known = self._client.rooms.get(room)
         if known is not None and (known.encrypted or room in self._unencrypted):
             return bool(known.encrypted)
@@ -368,7 +368,7 @@ class Matrix:
                 answer = await call
         except _ENCRYPTION_ERRORS as error:
             raise SendRefused(f"Matrix could not {what}: {error}.", kind="transient") from error
-        except (ClientError, TimeoutError) as error:
+        except OUTAGES as error:
             raise PlatformDown(f"The homeserver does not answer: {str(error) or type(error).__name__}.") from error
         if isinstance(answer, ErrorResponse):
             raise translate_error(answer, what, self._settings)
@@ -383,8 +383,7 @@ class Matrix:
         return Place(platform=NAME, chat=room, kind=kind, name=name)
 
     def home(self, chat: str) -> Place:
-        """A room (!id:server), or a person (@name:server) with a private room. An unknown room counts as private, as
-        most home channels are."""
+        """A room (!id:server), or a person (@name:server) with a private room. Unknown rooms count as private."""
         name = chat.strip()
         if name.startswith("@"):
             shared = [id for id, room in self._client.rooms.items() if is_private(room) and name in room.users]

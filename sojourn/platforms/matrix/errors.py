@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from aiohttp import ClientError
+from aiohttp_socks import ProxyError
 from nio import ErrorResponse
 
 from sojourn.core.errors import KeyRefused, Refusal, SendRefused, SojournError
 from sojourn.platforms.matrix import MatrixSettings
 
+OUTAGES = (ClientError, ProxyError, TimeoutError)
 _KINDS: Mapping[str, Refusal] = {
     "M_FORBIDDEN": "forbidden",
     "M_GUEST_ACCESS_FORBIDDEN": "forbidden",

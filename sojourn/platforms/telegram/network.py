@@ -13,11 +13,11 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
 from sojourn.core.errors import BadConfig
+from sojourn.platforms import proxies
 from sojourn.platforms.telegram import TelegramSettings
 
 OFFICIAL_HOST = "api.telegram.org"
@@ -37,11 +37,7 @@ def find_proxy(settings: TelegramSettings) -> str:
             hint = "It looks like http://127.0.0.1:3128 or socks5://127.0.0.1:1080."
             raise BadConfig("The proxy for Telegram is not an address.", hint=hint)
         return given
-    host, proxies = urlsplit(settings.base_url).hostname or "", getproxies()
-    if proxy_bypass(host):
-        return ""
-    found = next((proxies[one] for one in ("https", "http", "all") if proxies.get(one)), "")
-    return found if not found or "://" in found else f"http://{found}"
+    return proxies.find_proxy(settings.base_url)
 
 
 def parse_address(text: str) -> str | None:
