@@ -8,7 +8,8 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from nio import AsyncClient, MegolmEvent, SyncResponse
+from nio import AsyncClient, MegolmEvent, SyncResponse, ToDeviceMessage
+from nio.exceptions import LocalProtocolError
 
 from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
 from sojourn.core.places import Place
@@ -155,6 +156,14 @@ async def test_keys_are_private_and_survive_a_restart(harness: EncryptedHarness,
     async with listening(harness, again) as ear:
         assert (await ear.hear()).text == "after"
     await again.close()
+
+
+async def test_what_is_still_to_be_sent_at_the_end_opens_no_connection(harness: EncryptedHarness, adapter: Matrix):
+    assert (await adapter._client.to_device(ToDeviceMessage("m.dummy", harness.us, "*", {}))).to_device_message
+    await adapter.close()
+    with pytest.raises(LocalProtocolError):
+        await adapter._client.to_device(ToDeviceMessage("m.dummy", harness.us, "*", {}))
+    assert adapter._client.client_session is None
 
 
 async def test_only_one_process_uses_the_keys(harness: EncryptedHarness, adapter: Matrix):

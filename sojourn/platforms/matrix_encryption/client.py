@@ -82,6 +82,7 @@ class EncryptedClient(AsyncClient):  # type: ignore[misc]  # the SDK has no type
     store: KeyStore
     olm: GuardedOlm | None
     known_identities: Mapping[str, str] = {}  # master keys by user, from the settings
+    _is_closed = False
 
     def open_keys(self, folder: Path, device: str) -> None:
         """Loads the keys of our device; PlatformDown if another process has them."""
@@ -217,7 +218,14 @@ class EncryptedClient(AsyncClient):  # type: ignore[misc]  # the SDK has no type
         if problem := answer.get("errcode") or answer.get("failures") or answer.get("flows"):
             logger.warning("our device could not be signed (%s); other clients may warn about it", problem)
 
+    async def send(self, *request: Any, **options: Any) -> Any:
+        """Sends nothing after the end. The SDK does: it shares keys in tasks of its own, and would connect anew."""
+        if self._is_closed:
+            raise LocalProtocolError("The connection was closed.")
+        return await super().send(*request, **options)
+
     async def close(self) -> None:
+        self._is_closed = True
         await super().close()
         self._close_keys()
 
