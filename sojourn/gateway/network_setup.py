@@ -130,7 +130,10 @@ async def check_network(app: AppContext, network: Network, values: Mapping[str, 
     PlatformDown."""
     require_known_settings(network, values)
     if not values:
-        raise BadInput(f"{network.name} was given no settings.", hint="`sojourn gateway test` tries the ones it has.")
+        hint = f"Those it has are tried by `sojourn gateway test {network.name}`."
+        if not any(one.is_required for one in network.fields):
+            hint = f"What it needs stands in [plugins.{network.plugin}] of config.toml: see docs/how-to."
+        raise BadInput(f"{network.name} was given no settings.", hint=hint)
     async with _open_adapter(app, network, values) as adapter:
         return await adapter.identify() if isinstance(adapter, CanIdentify) else None
 

@@ -37,6 +37,7 @@ from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
 from sojourn.ports.platform import BotProfile
 from sojourn.ports.plugin import SignInStep
+from sojourn.text.formatting import one_line
 from sojourn.text.qr_code import render_code
 
 _HOW_TO = "docs/how-to/receive-requests.md"
@@ -113,15 +114,16 @@ def _ask_and_add(
         except (KeyRefused, PlatformDown, BadInput) as error:
             if not missing:
                 raise
-            click.echo(f"✗ {f'{error} {error.hint}'.strip()}", err=True)
+            click.echo(f"✗ {one_line(f'{error} {error.hint}')}", err=True)
             click.echo("Try again (Enter: as before), or press Ctrl-C.\n", err=True)
 
 
 def _show_added(network: Network, profile: BotProfile | None) -> None:
-    whom = f": {profile.name} ({profile.address})" if profile else ""
+    known = [one_line(one) for one in (profile.name, profile.address) if one] if profile else []
+    whom = f": {known[0]}" + (f" ({known[1]})" if known[1:] else "") if known else ""
     click.echo(f"✓ {network.name} is set up{whom}.")
     if profile and profile.picture:
-        click.echo(f"  Its picture: {profile.picture}")
+        click.echo(f"  Its picture: {one_line(profile.picture)}")
     if network.receives_at:
         click.echo(f"  {network.name} has to reach {network.receives_at} from outside. How: {_HOW_TO}")
 
@@ -192,7 +194,7 @@ def _ask_for(cli: CliContext, network: Network, wanted: NetworkField, typed: str
 def _show_step(step: SignInStep) -> str:
     """Shows one step of a sign-in; returns what the person typed."""
     if step.scan:
-        click.echo(f"{render_code(step.scan)}\n{step.scan}")
+        click.echo(f"{render_code(step.scan)}\n{one_line(step.scan)}")
     if step.has_question:
         return str(click.prompt(step.text, hide_input=step.is_secret)).strip()
     click.echo(step.text)
@@ -227,7 +229,7 @@ async def _wait_for_pairing(app: AppContext, network: Network, profile: BotProfi
 def _show_invitation(invitation: PairingInvitation, profile: BotProfile | None) -> None:
     whom = (profile.address or profile.name) if profile else "the bot"
     code = invitation.code
-    click.echo(f"\nPair yourself: send this to {whom}, in a private chat, within ten minutes.\n")
+    click.echo(f"\nPair yourself: send this to {one_line(whom)}, in a private chat, within ten minutes.\n")
     click.echo(f"    {code[:4]}-{code[4:]}\n")
     if link := build_start_link(profile, code):
         click.echo(f"Or open {link}\n{render_code(link)}")

@@ -4,9 +4,10 @@ import json
 import logging
 from dataclasses import replace
 
+import httpx2
 import pytest
 
-from sojourn.core.errors import KeyRefused, SendRefused
+from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
 from sojourn.core.places import Place
 from sojourn.platforms.dingtalk.adapter import DingTalk
 from sojourn.ports.platform import CanAsk, CanEdit, File
@@ -270,3 +271,13 @@ async def test_a_date_from_nowhere_is_no_date(harness, adapter):
 def test_a_place_has_no_thread(adapter):
     assert adapter.home(GROUP) == Place(platform="dingtalk", chat=GROUP, kind="group")
     assert replace(adapter.home(" ann01 "), name="x").chat == "ann01"
+
+
+@pytest.mark.parametrize("page", [{}, {"accessToken": 7}, {"accessToken": None, "expireIn": 7200}])
+async def test_an_answer_without_a_token_is_no_success(adapter: DingTalk, monkeypatch, page):
+    async def answer(*_, **__):
+        return httpx2.Response(200, json=page)
+
+    monkeypatch.setattr(adapter._api._http, "exchange", answer)
+    with pytest.raises(PlatformDown, match="no token"):
+        await adapter.identify()

@@ -11,9 +11,9 @@ import httpx2
 from sojourn.core.errors import KeyRefused, SendRefused, SojournError
 from sojourn.platforms.dingtalk import SECRET_VARIABLE, DingTalkSettings
 from sojourn.platforms.expiring_token import TokenExpired
-from sojourn.platforms.json_values import parse_body
+from sojourn.platforms.json_values import parse_body, read_text
 from sojourn.platforms.rest_client import RestClient
-from sojourn.platforms.result_codes import ResultCodes
+from sojourn.platforms.result_codes import ResultCodes, read_code
 from sojourn.platforms.token_client import TokenClient
 from sojourn.ports.platform import File
 
@@ -61,7 +61,9 @@ class DingTalkApi(TokenClient):
         if reply.status_code in (400, 401, 403):
             raise self._http.to_key_refused()
         page = self.check(reply)
-        return str(page["accessToken"]), float(page["expireIn"])
+        if token := read_text(page, "accessToken"):
+            return token, float(read_code(page, "expireIn") or 0)
+        raise SendRefused("DingTalk gives no token.", kind="unknown")
 
     def authorize(self, token: str) -> dict[str, dict[str, str]]:
         return {"headers": {"x-acs-dingtalk-access-token": token}}
