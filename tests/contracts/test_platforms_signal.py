@@ -111,6 +111,14 @@ async def test_a_number_that_the_daemon_has_needs_no_code(harness: SignalHarness
         await walk(harness, "ann")
 
 
+async def test_where_no_daemon_answers_its_address_is_asked_for(harness: SignalHarness):
+    async with aclosing(sign_in({"url": "http://127.0.0.1:9"})) as steps:
+        assert "does not answer" in (await anext(steps)).text
+        assert "cannot be at" in (await steps.asend("nowhere")).text
+        await steps.asend(harness.server.url)
+        assert (await steps.asend(NUMBER)).settings == {"account": NUMBER, "url": harness.server.url}
+
+
 @pytest.mark.parametrize("link", ["", "https://example.org/", None, 7])
 async def test_what_is_no_link_of_signal_is_not_shown(harness: SignalHarness, link: Any):
     harness.server.link = link

@@ -13,8 +13,8 @@ from sojourn.platforms.signal.envelopes import is_person
 from sojourn.ports.plugin import SignInStep
 
 _QUESTION = (
-    "signal-cli has to run as a daemon; docs/how-to/signal.md says how. Type the number of the account that it has, "
-    "like +491234567, or link to make it a device of your own account"
+    "Type the number of the account that signal-cli has, like +491234567, or link to make it one more device of your "
+    "own account"
 )
 _SCAN = "Signal on your phone: Settings, Linked devices, +. Scan this code."
 _HINT = "Start it without -a, so that it can have new accounts; docs/how-to/signal.md says how."
@@ -22,28 +22,39 @@ _LINK_SCHEME = "sgnl://"
 
 
 async def sign_in(given: Mapping[str, Any]) -> AsyncGenerator[SignInStep, str]:
-    """Yields a question, and a code to scan for a person's own account; then what to keep. BadInput, PlatformDown."""
+    """Yields questions, and a code to scan for a person's own account; then what to keep. BadInput, PlatformDown."""
     url = str(given.get("url") or DAEMON_URL)
+    while problem := await _find_problem(url):
+        text = f"{problem} Start it as docs/how-to/signal.md says, and type its address, like {DAEMON_URL}"
+        url = (yield SignInStep(text=text, has_question=True)).strip()
     account = (yield SignInStep(text=_QUESTION, has_question=True)).strip().lower()
     kept = {"url": url}
     if account.strip("'\"`") == "link":
-        daemon = SignalDaemon(SignalSettings(account="", url=url))
-        try:
-            link = read_text(await _call(daemon, "startLink"), "deviceLinkUri")
-            if not link.startswith(_LINK_SCHEME):
-                raise PlatformDown("The signal-cli daemon gives no code to scan.")
-            yield SignInStep(text=_SCAN, scan=link)
-            linked = await _call(daemon, "finishLink", deviceLinkUri=link, deviceName="Sojourn")
-        finally:
-            await daemon.close()
+        link = read_text(await _call(url, "startLink"), "deviceLinkUri")
+        if not link.startswith(_LINK_SCHEME):
+            raise PlatformDown("The signal-cli daemon gives no code to scan.")
+        yield SignInStep(text=_SCAN, scan=link)
+        linked = await _call(url, "finishLink", deviceLinkUri=link, deviceName="Sojourn")
         account, kept["linked"] = read_text(linked, "number"), "yes"
     if not is_person(account):
         raise BadInput(f'"{account}" is not a Signal account.', hint="It looks like +491234567.")
     yield SignInStep(text="Signal is connected.", settings={"account": account, **kept})
 
 
-async def _call(daemon: SignalDaemon, method: str, **params: str) -> Any:
+async def _find_problem(url: str) -> str:
+    """Why no daemon answers there; "" if one does."""
+    try:
+        await _call(url, "version")
+    except (PlatformDown, BadInput) as error:
+        return str(error)
+    return ""
+
+
+async def _call(url: str, method: str, **params: str) -> Any:
+    daemon = SignalDaemon(SignalSettings(account="", url=url))
     try:
         return await daemon.call_all(method, **params)
     except SendRefused as error:
         raise PlatformDown(f"The account could not be linked. {error}", hint=_HINT) from error
+    finally:
+        await daemon.close()
