@@ -79,8 +79,11 @@ def test_settings_errors_and_commands_are_translated():
 def test_networks_and_plugins_are_translated(home):
     app = App(config.follow({"home": str(home)}))
     networks = read("networks")
-    fields = [(one.name, field.name) for one in list_networks(app) for field in one.fields]
-    assert [f"{name}.{field}" for name, field in fields if not {f"{name}.{field}", f"*.{field}"} & set(networks)] == []
+    fields = [(one.name, field) for one in list_networks(app) for field in one.fields]
+    names = {f"{name}.{field.name}" for name, field in fields}
+    explained = {f"{name}.{field.name}" for name, field in fields if field.where}
+    assert [one for one in names if not {one, f"*.{one.partition('.')[2]}"} & set(networks)] == []
+    assert {one for one in networks if not one.startswith("*")} == explained
     assert missing((one.name for one in app.plugins()), read("plugins")) == []
 
 
