@@ -13,6 +13,7 @@ from sojourn.core.errors import BadInput
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.ports.app import PluginContext
 from sojourn.ports.store import SearchHit, SearchQuery
+from sojourn.text.answer_signs import AnswerSigns
 
 MAX_RANKED = 200  # messages
 MAX_SAID_CHARS = 4_000  # of a request: its beginning and its end; every word of it is looked up
@@ -84,13 +85,14 @@ def _compare(app: PluginContext, said: str, texts: Sequence[str], wait: bool) ->
     near, words = [0.0] * len(texts), [0.0] * len(texts)
     if embedder is None:
         return near, words
-    compared = texts
+    compared, factors = texts, list(map(AnswerSigns(said).weigh, texts))
     if isinstance(embedder, MatchesWords):
-        shares = embedder.match_words(said, texts)
-        words = [_WORDS_WEIGHT * max(0.0, share - _UNRELATED_SHARE) for share in shares]
+        shares = zip(embedder.match_words(said, texts), factors, strict=True)
+        words = [_WORDS_WEIGHT * factor * max(0.0, share - _UNRELATED_SHARE) for share, factor in shares]
     else:
         compared = texts[:_MAX_ASKED]
-    near[: len(compared)] = [_SIMILARITY_WEIGHT * max(0.0, value) for value in embedder.similarities(said, compared)]
+    nearness = zip(embedder.similarities(said, compared), factors, strict=False)
+    near[: len(compared)] = [_SIMILARITY_WEIGHT * factor * max(0.0, value) for value, factor in nearness]
     return near, words
 
 

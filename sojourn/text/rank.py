@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import log
 
+from sojourn.text.answer_signs import AnswerSigns
 from sojourn.text.query import Clause, Snippet, parse_clauses, shorten_around
 from sojourn.text.stemming import is_stop_word, stem
 from sojourn.text.tokenizer import expand_to_run, find_forms, has_run, iter_run_places, stem_term
@@ -72,7 +73,9 @@ class RankedQuery:
     """
 
     def __init__(self, text: str, *, is_question: bool = False) -> None:
-        if is_question or text.rstrip().endswith(("?", "？")):
+        is_question = is_question or text.rstrip().endswith(("?", "？"))
+        self._signs = AnswerSigns(text) if is_question else None
+        if is_question:
             text = text.replace('"', " ").replace("*", " ")
         required: list[Clause] = []
         terms: dict[str, None] = {}
@@ -157,6 +160,8 @@ class RankedQuery:
             one.score = one.score / (most * (_K1 + 1)) + _SESSION_WEIGHT * whole[one.session] / (
                 most * (_SESSION_K1 + 1)
             )
+            if self._signs:
+                one.score *= self._signs.weigh(one.text)
 
     def _score_session(self, found: Sequence[Candidate], title: str) -> float:
         """BM25 of a session as far as its candidates show it."""

@@ -155,7 +155,8 @@ class _RankedSearch:
         rarest = sorted(common, key=lambda number: -rarities[number])[:3]
         pairs = list(combinations(rarest, 2))
         searches = [[*base, *(self._ranked.words[number].terms for number in pair)] for pair in pairs]
-        for pair, ids in zip(pairs, self._index.find_ids(searches, self._most), strict=True):
+        most = _RECALL_ROWS if self._is_recall else self._most  # a recall ranks no more than its first page
+        for pair, ids in zip(pairs, self._index.find_ids(searches, most), strict=True):
             weight = sum(rarities[number] for number in pair)
             for id in ids:
                 if weights.get(id, 0.0) < weight:

@@ -7,6 +7,7 @@ older version: they have their words, and get their stems and pairs of words beh
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -26,8 +27,8 @@ _TEXT_COLUMNS = ("role", "content", "structured", "tool_calls", "tool_name")  # 
 _COLUMNS = ", ".join(_TEXT_COLUMNS)
 _SEARCHES_AT_ONCE = 50  # SQLite takes 500 parts of a UNION
 _FIND_IDS = (
-    "SELECT * FROM (SELECT {number} AS n, rowid AS id FROM search_index WHERE search_index MATCH ? "
-    "ORDER BY rowid DESC LIMIT ?)"
+    "SELECT {number} AS n, json_group_array(id) AS ids FROM (SELECT rowid AS id FROM search_index "
+    "WHERE search_index MATCH ? ORDER BY rowid DESC LIMIT ?)"
 )
 
 
@@ -153,14 +154,15 @@ class SqliteIndex:
         return Candidates("search_index f CROSS JOIN messages m", where, match, "f.rowid")
 
     def find_ids(self, searches: Sequence[TermConditions], limit: int) -> list[list[int]]:
-        """One statement for many words: each statement hands the interpreter's lock to other threads and back."""
+        """One statement for many words, one row for each: a row costs more than the ids in it, and each statement hands
+        the interpreter's lock to other threads and back."""
         found: list[list[int]] = [[] for _ in searches]
         for start in range(0, len(searches), _SEARCHES_AT_ONCE):
             some = searches[start : start + _SEARCHES_AT_ONCE]
             sql = " UNION ALL ".join(_FIND_IDS.format(number=start + at) for at in range(len(some)))
             params = [value for one in some for value in (_match(one), limit)]
             for row in self._db.fetch_all(sql, params):
-                found[row["n"]].append(row["id"])
+                found[row["n"]] = json.loads(row["ids"])
         return found
 
 
