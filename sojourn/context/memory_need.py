@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 
 from sojourn.context.word_lists import load_words
+from sojourn.text.languages import guess_languages
 from sojourn.text.stemming import is_stop_word
 from sojourn.text.tokenizer import tokenize
 from sojourn.text.writing_systems import is_unspaced
@@ -19,7 +20,9 @@ PAST_SCORE, NAMED_SCORE, ASKED_SCORE, OTHER_SCORE = 0.1, 0.22, 0.3, 0.62
 _PAST = re.compile(
     r"\b(?:did|was|were|had|ago|remember|recall|remind|earlier|previous(?:ly)?|before|yesterday|again|still|back then"
     r"|last (?:time|week|month|year|session)|we|we've|our|us|my|mine|used to|have (?:i|you|we)|has \w+ ever"
-    r"|decided?|discussed|agreed|chosen?|chose|said|told|talked|mentioned|wanted|planned|happened)\b"
+    r"|decided?|discussed|agreed|chosen?|chose|said|told|talked|mentioned|wanted|planned|happened"
+    r"|wir|unsere?|hatten?|letzte[snr]?|gestern|nous|notre|avons|hemos|nuestr[oa]s?|ayer|abbiamo|nostr[oaei]|ieri"
+    r"|temos|noss[oa]s?|ontem|wij|onze|gisteren|vår[at]?|igår)\b"
     r"|上次|之前|记得|我们|昨天|以前",
     re.IGNORECASE,
 )
@@ -66,6 +69,7 @@ def find_lowest_score(said: str) -> float | None:
         return PAST_SCORE
     if _GENERAL.search(said):
         return OTHER_SCORE
-    if _NAME.search(said) or _THIRD_PERSON.search(said) or is_unspaced(telling[0][0]):
+    is_german = guess_languages(token.term for token in tokenize(said)) == ("german",)  # its nouns are no names
+    if (_NAME.search(said) and not is_german) or _THIRD_PERSON.search(said) or is_unspaced(telling[0][0]):
         return NAMED_SCORE
     return ASKED_SCORE if _ASKED.search(said) else OTHER_SCORE

@@ -50,6 +50,28 @@ class RankedSearchContract:
             assert (session, 3) not in found
             await store.index()
 
+    @pytest.mark.parametrize(
+        ("text", "query"),
+        [
+            ("Wir haben die Häuser am Hang gestrichen, und das ist gut.", "wann haben wir das Haus gestrichen?"),
+            ("Wir haben die Häuser am Hang gestrichen, und das ist gut.", "Haus"),
+            ("Nous avons vendu les chevaux pour la ferme.", "cheval"),
+            ("Nous avons vendu les chevaux pour la ferme.", "quand avons-nous vendu le cheval ?"),
+            ("Ayer decidimos no usar la caché para las consultas.", "decidir"),
+            ("Abbiamo deciso di spostare la riunione con il cliente.", "riunioni"),
+            ("Não decidimos o que fazer com as tabelas.", "decidir"),
+            ("Wij hebben de huizen van het dorp verkocht.", "huis"),
+            ("Vi beslutade att inte ta med husen.", "beslut"),
+        ],
+    )
+    async def test_words_of_european_languages_are_found_in_other_forms(
+        self, store: Store, text: str, query: str
+    ) -> None:
+        session = await begin(store, text, "something else in English, and nothing more")
+        for _ in range(2):
+            assert (await find_hits(store, query, order="relevance"))[:1] == [(session, 1)]
+            await store.index()
+
     async def test_more_of_the_words_and_rarer_ones_come_first(self, store: Store) -> None:
         session = await begin(store, "the pump and the valve", *("pump again" for _ in range(5)), "a valve")
         await store.index()

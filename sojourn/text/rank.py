@@ -6,15 +6,17 @@ A store selects candidates by terms; this module counts words in their texts, so
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import log
 
 from sojourn.text.answer_signs import AnswerSigns
+from sojourn.text.languages import detect_language, guess_languages, is_frequent, list_beginnings, stem_in
 from sojourn.text.query import Clause, Snippet, parse_clauses, shorten_around
 from sojourn.text.stemming import is_stop_word, stem
-from sojourn.text.tokenizer import expand_to_run, find_forms, has_run, iter_run_places, stem_term
+from sojourn.text.tokenizer import expand_to_run, find_forms, find_forms_in, has_run, iter_run_places, stem_term
+from sojourn.text.writing_systems import is_unspaced
 
 Place = tuple[int, int, tuple[int, ...]]  # of a run in a text: start, end, and the words of the request that it has
 MAX_WORDS = 24  # of a request that are looked for
@@ -27,25 +29,32 @@ _TITLE_COUNT = 2  # a word of the title counts as often as this in its session
 _RECENCY_WEIGHT = 0.02  # decides between equals
 _PHRASE_WEIGHT = 0.4  # of two words of the request that stand side by side
 _EXCERPT_CHARS = 20_000  # of a text in which the best excerpt is looked for
+_LANGUAGE_CHARS = 2000  # of a text, which show its language
 _ROLE_WEIGHTS: Mapping[str, float] = {"user": 1.0, "assistant": 1.0, "tool": 0.6}
 
 
 @dataclass(frozen=True, slots=True)
 class RankedWord:
-    """A word of a request: as it was written, and its stem."""
+    """A word of a request: as it was written, its stem, and the stems that it has in other languages."""
 
     term: str
     root: str
+    others: tuple[tuple[str, str], ...] = ()  # language and stem
 
     @property
-    def beginning(self) -> str:
+    def beginnings(self) -> tuple[str, ...]:
         """What all forms of the word begin with: a stem may end in another letter than they have there."""
-        return self.root[:-1] if self.root[-1] in "eiy" and len(self.root) > 2 else self.root
+        english = self.root[:-1] if self.root[-1] in "eiy" and len(self.root) > 2 else self.root
+        return (english, *(one for language, root in self.others for one in list_beginnings(root, language)))
 
     @property
     def terms(self) -> tuple[str, ...]:
         """The terms of an index that find the word in any of its forms."""
-        return tuple(dict.fromkeys((self.term, self.root, stem_term(self.root))))
+        roots = dict.fromkeys((self.root, *(root for _, root in self.others)))
+        return tuple(dict.fromkeys((self.term, *roots, *map(stem_term, roots))))
+
+    def occurs_in(self, forms: Container[str]) -> bool:
+        return self.root in forms or self.term in forms or any(root in forms for _, root in self.others)
 
 
 @dataclass(slots=True)
@@ -83,14 +92,19 @@ class RankedQuery:
             required += [clause] if is_required else []
             if not clause.prefix:
                 terms.update(dict.fromkeys((*clause.phrase, *([clause.joined] if clause.joined else ()))))
-        telling = [term for term in terms if not is_stop_word(term)] or list(terms)
+        self._languages = guess_languages(terms)
+        said = self._languages if len(self._languages) == 1 else ()
+        telling = [term for term in terms if not is_stop_word(term) and not is_frequent(term, said)] or list(terms)
         by_root: dict[str, RankedWord] = {}
         for term in telling[:MAX_WORDS]:
-            by_root.setdefault(stem(term), RankedWord(term, stem(term)))
+            by_root.setdefault(stem(term), RankedWord(term, stem(term), _list_roots(term, self._languages)))
         self.required, self.words = tuple(required), tuple(by_root.values())
         self.rarities = [1.0] * len(self.words)
-        self._beginnings = tuple(dict.fromkeys(word.beginning for word in self.words))
-        self._words_of: dict[str, tuple[int, ...]] = {}  # of the runs that were looked at
+        beginnings = {one for word in self.words for one in word.beginnings}
+        self._beginnings = tuple(
+            one for one in sorted(beginnings) if not any(one.startswith(other) for other in beginnings - {one})
+        )
+        self._words_of: dict[str, dict[str, tuple[int, ...]]] = {}  # by language, of the runs that were looked at
         self._mean_length = 0.0  # of the candidates that were scored first
 
     def set_frequencies(self, having: Sequence[float], total: float) -> None:
@@ -120,9 +134,9 @@ class RankedQuery:
                 return True
         return False
 
-    def _find_words(self, run: str) -> tuple[int, ...]:
-        forms = find_forms(run)
-        return tuple(n for n, word in enumerate(self.words) if word.root in forms or word.term in forms)
+    def _find_words(self, run: str, language: str) -> tuple[int, ...]:
+        forms = find_forms(run) | find_forms_in(run, language) if language else find_forms(run)
+        return tuple(n for n, word in enumerate(self.words) if word.occurs_in(forms))
 
     def score_alone(self, candidates: Iterable[Candidate]) -> None:
         """Computes BM25 for each candidate by itself."""
@@ -191,12 +205,21 @@ class RankedQuery:
             text, at, lambda shown: [(start, end) for start, end, _ in self._find_places(shown)], width=width
         )
 
+    def _choose_language(self, text: str) -> str:
+        """Returns the language in which words are compared: of the request or, if nothing shows it, of the text."""
+        if len(self._languages) < 2:
+            return self._languages[0] if self._languages else ""
+        return detect_language(text[:_LANGUAGE_CHARS].split())
+
     def _find_places(self, text: str) -> list[Place]:
         """The runs of a text that have words, in order. Looks only where the beginning of a word is."""
-        found, folded, words_of = dict[int, Place](), text.lower(), self._words_of
+        language = self._choose_language(text)
+        found, folded, words_of = dict[int, Place](), text.lower(), self._words_of.setdefault(language, {})
         if len(folded) != len(text):  # a letter changed its length: look everywhere
             return [
-                (one.start(), one.end(), words) for one in iter_run_places(text) if (words := self._find_words(one[0]))
+                (one.start(), one.end(), words)
+                for one in iter_run_places(text)
+                if (words := self._find_words(one[0], language))
             ]
         for beginning in self._beginnings:
             at = folded.find(beginning)
@@ -204,8 +227,16 @@ class RankedQuery:
                 start, end = expand_to_run(text, at)
                 run = text[start:end]
                 if run not in words_of:
-                    words_of[run] = self._find_words(run)
+                    words_of[run] = self._find_words(run, language)
                 if words := words_of[run]:
                     found[start] = (start, end, words)
                 at = folded.find(beginning, end)
         return [found[start] for start in sorted(found)]
+
+
+def _list_roots(term: str, languages: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Returns the different stems of a word in some languages, with the language of each."""
+    if not term.isalpha() or is_unspaced(term[0]):
+        return ()
+    found = ((language, stem_in(term, language)) for language in languages)
+    return tuple({(root, list_beginnings(root, language)): (language, root) for language, root in found}.values())

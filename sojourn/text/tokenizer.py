@@ -8,6 +8,7 @@ A message is indexed as a *set* of terms; `text.query` checks order and adjacenc
 - Scripts without spaces (Chinese, Japanese, Korean, Thai …) become overlapping pairs of characters; the last character
   of a run is also a term of its own, so that a single character can be found.
 - A word whose stem differs from it has a term for the stem, in a range of its own: `runs` is found by `running`.
+  A text in another European language also has the stems of that language.
 - Two words in a row have a term for the pair, a hash of 16 bits: few texts without a phrase have all its pairs.
 - The number of terms of a message and the length of a term are limited.
 """
@@ -23,11 +24,12 @@ from typing import NamedTuple
 from zlib import crc32
 
 from sojourn.text.escape import escape
+from sojourn.text.languages import detect_language, stem_in
 from sojourn.text.lazy_pattern import LazyPattern
 from sojourn.text.stemming import is_stop_word, stem
 from sojourn.text.writing_systems import UNSPACED, is_unspaced
 
-TOKENIZER_VERSION = 2  # grows when the meaning changes; stores then bring their index up to date
+TOKENIZER_VERSION = 3  # grows when the meaning changes; stores then bring their index up to date
 
 MAX_TERM_CHARS = 64
 MAX_TERMS = 4096
@@ -36,7 +38,8 @@ TOOL_HEAD_CHARS, TOOL_TAIL_CHARS = 6_000, 2_000
 
 _RUN = LazyPattern(r"\w+")
 _PIECE = LazyPattern(f"[{UNSPACED}]+|[^{UNSPACED}_]+")
-_CAMEL = LazyPattern(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[^A-Z]+|[A-Z]+")
+_UPPER = "A-Z\u00c0-\u00d6\u00d8-\u00de"  # also of Latin letters with marks
+_CAMEL = LazyPattern(f"[{_UPPER}]+(?![a-z\u00df-\u00f6\u00f8-\u024f])[0-9]*|[{_UPPER}]?[^{_UPPER}]+|[{_UPPER}]+")
 _MARK = "\ue000"  # opens a term that is not text: the name of a tool
 _STEM_MARK = "\ue001"  # opens the stem of a word that is not the word itself
 _FIRST_PAIR, _PAIRS = 0xF0000, 65_000  # the private characters that stand for pairs of words
@@ -155,6 +158,21 @@ def find_forms(run: str) -> frozenset[str]:
     return split.terms.union(one[1:] for one in split.stems)
 
 
+@lru_cache(maxsize=32768)
+def find_forms_in(run: str, language: str) -> frozenset[str]:
+    """Returns the stems of the words of a run in a language."""
+    return frozenset(stem_in(token.term, language) for token in _split(run).tokens if not is_unspaced(token.term[0]))
+
+
+def _language_terms(runs: Iterable[str | bytes]) -> set[str]:
+    """Returns the terms of the stems that the different runs of a text have in its language, if that is not English."""
+    runs = list(runs)
+    if not (language := detect_language(runs)):
+        return set()
+    stems = (find_forms_in(run if isinstance(run, str) else run.decode(), language) for run in runs)
+    return set(map(stem_term, chain.from_iterable(stems)))
+
+
 def tokenize(text: str, start: int = 0) -> Iterator[Token]:
     """Lists the terms of a text with their positions, in order."""
     for run in iter_runs(text, start):
@@ -215,8 +233,8 @@ def extract_derived_terms(text: str) -> set[str]:
     """The set of stems and pairs of words of a text."""
     found: set[str] = set()
     pairs: set[int] = set()
-    before = 0
-    for run in _RUN.compiled.findall(text):
+    before, runs = 0, _RUN.compiled.findall(text)
+    for run in runs:
         split = _split(run)
         found |= split.stems
         for code in split.codes:
@@ -226,7 +244,7 @@ def extract_derived_terms(text: str) -> set[str]:
         if len(found) > MAX_TERMS or len(pairs) > MAX_TERMS:
             found.add(ANY_PAIR)
             break
-    return found.union(_to_pair_terms(pairs))
+    return found.union(_to_pair_terms(pairs), _language_terms(dict.fromkeys(runs)))
 
 
 def extract_all_terms(text: str) -> set[str]:
@@ -239,7 +257,7 @@ def extract_all_terms(text: str) -> set[str]:
     sums = set(map(add, map(mul, codes, repeat(31)), islice(codes, 1, None)))
     if len(found) > MAX_TERMS or len(sums) > MAX_TERMS:
         return extract_terms(text) | extract_derived_terms(text)  # as far as the limits
-    found.update(_to_pair_terms({one % _PAIRS for one in sums if one >= 0}))
+    found.update(_to_pair_terms({one % _PAIRS for one in sums if one >= 0}), _language_terms(different))
     return found
 
 

@@ -135,3 +135,28 @@ async def test_rows_of_an_older_version_are_counted_once_and_a_wrong_counter_is_
         assert "counters" in (await store.verify()).problems[0]
     finally:
         await store.close()
+
+
+async def test_stems_of_more_languages_are_added_to_an_index_that_lacks_them(
+    open_stores: OpenStores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, _ = open_stores()
+    with monkeypatch.context() as before:
+        before.setattr("sojourn.text.tokenizer.detect_language", lambda _: "")
+        first, second = [await begin(old, "Wir haben die Häuser gestrichen, und das ist gut.") for _ in range(2)]
+        await old.index()
+    await old.close()
+    if isinstance(old, SqliteStore):
+        with closing(sqlite3.connect(old.path, isolation_level=None)) as opened:
+            opened.execute("UPDATE meta SET value = '2' || substr(value, 2) WHERE key = 'indexed_to'")
+    else:
+        with psycopg.connect(old.url, autocommit=True) as connection:
+            connection.execute("UPDATE meta SET value = '2' WHERE key = 'terms_version'")
+    now = type(old)(old.path) if isinstance(old, SqliteStore) else PostgresStore(old.url)
+    assert {session for session, _ in await find_hits(now, "Häuser", order="relevance")} == {first, second}
+    await now.delete(first)
+    await now.index()
+    assert [session for session, _ in await find_hits(now, "Haus", order="relevance")] == [second]
+    await now.delete(second)
+    assert (await now.verify()).clean
+    await now.close()

@@ -15,6 +15,7 @@ from sojourn.text.tokenizer import TOKENIZER_VERSION
 load_migrations = partial(read_migrations, Path(__file__).with_name("migrations"))
 
 _COMMENT = "The schema of a Sojourn store"  # on schema_migrations, as other programs use that name too
+_OLDER_TERMS = "2"  # the tokenizer that knew the stems of English and Russian alone
 _LOCK_KEY = 0x534A524E  # "SJRN": the advisory lock for schema changes
 _INSPECT = """
 SELECT obj_description(to_regclass('schema_migrations')) AS mark,
@@ -51,11 +52,24 @@ def ensure_schema(connection: Connection, address: PostgresAddress, migrations: 
             schema, _ = _read_schema(connection, address, newest)
             if schema < newest:  # another process may have upgraded it
                 _upgrade(connection, schema, migrations)
+    if not read_only:
+        _note_older_terms(connection)
     base = _load_base(connection, read_only)
     row = connection.execute("SELECT value FROM meta WHERE key = 'terms_version'").fetchone()
     return StoreState(
         schema=newest, read_only=read_only, base=base, stale=row is None or row["value"] != str(TOKENIZER_VERSION)
     )
+
+
+def _note_older_terms(connection: Connection) -> None:
+    """Notes that the rows so far lack stems that this version adds; they get them afterwards, in steps."""
+    with connection.transaction():
+        sql = "UPDATE meta SET value = %s WHERE key = 'terms_version' AND value = %s RETURNING key"
+        if connection.execute(sql, (str(TOKENIZER_VERSION), _OLDER_TERMS)).fetchone():
+            connection.execute(
+                "INSERT INTO meta(key, value) SELECT 'underived_to', max(id)::text FROM messages "
+                "HAVING max(id) IS NOT NULL ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+            )
 
 
 def _lock_schema(connection: Connection) -> None:

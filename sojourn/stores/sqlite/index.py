@@ -21,7 +21,7 @@ from sojourn.text.escape import unescape
 from sojourn.text.tokenizer import TOKENIZER_VERSION
 
 BATCH_ROWS = 256  # rows in one transaction of the indexer
-_WORDS_VERSION = 1  # of the tokenizer that knew words alone
+_OLDER_VERSIONS = (1, 2)  # of tokenizers that knew the same words, but no stems or not those of all languages
 _INSERT = "INSERT INTO search_index(rowid, terms) VALUES (?, ?)"
 _TEXT_COLUMNS = ("role", "content", "structured", "tool_calls", "tool_name")  # what is searched
 _COLUMNS = ", ".join(_TEXT_COLUMNS)
@@ -50,7 +50,7 @@ def read_state(db: Db) -> IndexState:
     rows = db.fetch_all("SELECT key, value FROM meta WHERE key IN ('indexed_to', 'underived_to')")
     values = {row["key"]: row["value"] for row in rows}
     version, _, upto = values.get("indexed_to", "0:0").partition(":")
-    if int(version) == _WORDS_VERSION:
+    if int(version) in _OLDER_VERSIONS:
         return IndexState(int(upto), int(upto))
     return IndexState(int(upto), int(values.get("underived_to", 0))) if int(version) == TOKENIZER_VERSION else _EMPTY
 

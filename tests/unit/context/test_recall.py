@@ -161,6 +161,9 @@ def test_any_text_can_be_judged(text):
         ("how do I flash my keyboard?", PAST_SCORE),
         ("write a bubble sort in Rust", OTHER_SCORE),
         ("no, leave it", None),
+        ("Warum nutzen wir die Warteschlange nicht?", PAST_SCORE),
+        ("quand avons-nous choisi la base de données ?", PAST_SCORE),
+        ("schreibe eine Funktion mit Tests", OTHER_SCORE),
     ],
 )
 def test_a_question_about_one_thing_needs_less_of_a_memory_than_one_about_anything(said, lowest):

@@ -34,6 +34,8 @@ mixed = st.text(st.sampled_from("aAbB1_ -.é√数据ラÉßİſK\u0301ٱ\x00\ud
         ("get_user_name", {"get", "user", "name", "getusername"}),
         ("getUserName", {"get", "user", "name", "getusername"}),
         ("HTTPServer", {"http", "server", "httpserver"}),
+        ("Häuser", {"häuser"}),
+        ("MÜLLER", {"müller"}),
         ("parseURL2", {"parse", "url2", "parseurl2"}),
         ("v2", {"v2"}),
         ("数据库", {"数据", "据库", "库"}),
