@@ -1,7 +1,11 @@
-"""Embedding server: vectors from an OpenAI-compatible `/v1/embeddings`. `embeddings` loads this module by name."""
+"""Embedding server: vectors from an OpenAI-compatible `/v1/embeddings`. `embeddings` loads this module by name.
+
+If no address is set, the first server on this machine that lists an embedding model is used.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import sqrt
 from threading import Lock
@@ -16,19 +20,26 @@ _MAX_TEXTS = 256  # in one request
 _MAX_CHARS = 8000  # of one text
 _MAX_CACHED_VECTORS = 20_000  # vectors
 _TIMEOUT_SECONDS = 0.8  # a turn waits a second for its context
+_USUAL_PORTS = (11434, 1234, 8080, 8000)  # of Ollama, LM Studio, llama.cpp and vLLM
+_LIST_TIMEOUT_SECONDS = 0.5
+_EMBEDDING_MODEL = re.compile(r"embed|minilm|mpnet|\b(?:bge|gte|e5)\b", re.IGNORECASE)
 Vector = tuple[float, ...]
 
 
 class EmbeddingServer:
     """Compares texts by the vectors of a server. What it does not answer in time is not compared."""
 
-    def __init__(self, app: HasSettings) -> None:
+    def __init__(self, app: HasSettings, *, usual: Sequence[int] = _USUAL_PORTS) -> None:
         self._url = str(app.settings["memory.embedder_url"]).rstrip("/")
         self._model = str(app.settings["memory.embedder_model"])
         if not self._url:
-            raise BadInput(
-                "No embedding server is named.", hint="Set memory.embedder_url, or memory.embedder = packaged."
-            )
+            found = _find_server(usual, self._model) if app.settings["model.detect"] else None
+            if found is None:
+                raise BadInput(
+                    "No embedding server is named, and none was found on this machine.",
+                    hint="Set memory.embedder_url, or memory.embedder = packaged.",
+                )
+            self._url, self._model = found
         self._cache: dict[str, Vector] = {}
         self._lock = Lock()
 
@@ -69,6 +80,22 @@ class EmbeddingServer:
         answer.raise_for_status()
         rows: list[dict[str, Any]] = sorted(answer.json()["data"], key=lambda row: row["index"])
         return [_normalise(row["embedding"]) for row in rows]
+
+
+def _find_server(ports: Sequence[int], wanted: str) -> tuple[str, str] | None:
+    """Returns the address of the first server that lists the wanted model, or any embedding model, and its name."""
+    for port in ports:
+        url = f"http://127.0.0.1:{port}/v1"
+        try:
+            answer = httpx2.get(f"{url}/models", timeout=_LIST_TIMEOUT_SECONDS)
+            answer.raise_for_status()
+            names = [str(row["id"]) for row in answer.json()["data"]]
+        except (httpx2.HTTPError, ValueError, LookupError, TypeError):
+            continue
+        for name in names:
+            if name == wanted or (not wanted and _EMBEDDING_MODEL.search(name)):
+                return url, name
+    return None
 
 
 def _normalise(values: Sequence[Any]) -> Vector:

@@ -26,6 +26,14 @@ class Answers(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def do_GET(self):
+        names = ["llama3:8b", "nomic-embed-text:latest", "bge-m3"]
+        body = json.dumps({"data": [{"id": name} for name in names]}).encode() if self.path == "/v1/models" else b"{}"
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
     def log_message(self, *_):
         pass
 
@@ -40,8 +48,9 @@ def server():
 
 
 class Kit:
-    def __init__(self, home, url):
-        self.settings = config.load({"home": str(home), "memory.embedder_url": url, "memory.embedder_model": "m"})
+    def __init__(self, home, url, *, model="m", detect=True):
+        given = {"memory.embedder_url": url, "memory.embedder_model": model, "model.detect": detect}
+        self.settings = config.load({"home": str(home), **given})
 
 
 def test_texts_are_compared_by_the_vectors_of_the_server(server, tmp_path):
@@ -59,6 +68,18 @@ def test_a_server_that_fails_compares_nothing(server, tmp_path):
     assert EmbeddingServer(Kit(tmp_path, "http://127.0.0.1:1/v1")).similarities("a", ["b", "c"]) == [0.0, 0.0]
 
 
-def test_a_server_must_be_named(tmp_path):
+@pytest.mark.parametrize(("wanted", "found"), [("", "nomic-embed-text:latest"), ("bge-m3", "bge-m3")])
+def test_a_server_on_this_machine_is_found(server, tmp_path, wanted, found):
+    kit = Kit(tmp_path, "", model=wanted)
+    embedder = EmbeddingServer(kit, usual=(1, server.server_port))
+    assert embedder.name == found
+    assert embedder.embed(["banana"]) == [[1.0, 0.0, 0.0, 0.0, 0.0]]
+
+
+def test_without_a_server_it_says_what_to_do(server, tmp_path):
     with pytest.raises(BadInput, match="No embedding server"):
-        EmbeddingServer(Kit(tmp_path, ""))
+        EmbeddingServer(Kit(tmp_path, ""), usual=(1,))
+    with pytest.raises(BadInput):
+        EmbeddingServer(Kit(tmp_path, "", model="another"), usual=(server.server_port,))
+    with pytest.raises(BadInput):
+        EmbeddingServer(Kit(tmp_path, "", detect=False), usual=(server.server_port,))
