@@ -34,12 +34,11 @@ _MAX_ATTACHMENT_BYTES = 20_000_000
 
 
 def build_instructions(turn: TurnInput) -> str:
-    """Returns the system prompt. It changes once a day, so that providers can cache it."""
-    today = time.strftime("%A, %d %B %Y")
+    """Returns the system prompt. It stays the same through a session, so that providers can cache it."""
     lines = [
         "You are the agent of Sojourn, which keeps a person's sessions on their own machine.",
         "Answer in the language you are spoken to. Be brief and concrete; use Markdown where it helps.",
-        f"Today is {today}.",
+        f"This conversation began on {_format_day(turn.session.started_at)}.",
     ]
     if turn.tools:
         lines += [
@@ -53,6 +52,16 @@ def build_instructions(turn: TurnInput) -> str:
     if turn.workspace.principal != OWNER:
         lines.append("You speak with a guest, not with the owner of this machine.")
     return "\n".join(lines)
+
+
+def _format_day(at: float) -> str:
+    return time.strftime("%A, %d %B %Y", time.localtime(at or time.time()))
+
+
+def _date_note(turn: TurnInput) -> str:
+    """Says which day it is if the conversation did not begin today."""
+    today = _format_day(time.time())
+    return "" if today == _format_day(turn.session.started_at) else f"[Today is {today}.]"
 
 
 async def build_opening(
@@ -73,7 +82,8 @@ async def build_opening(
     talk = [*_history_messages(turn, history), user_message(turn.said, turn.attachments)]
     files = {len(opening) + at: found for at, found in (await _load_files(turn, talk)).items()}
     *before, said = [*opening, *map(_strip_attachments, talk)]
-    prepared = filter(None, [said.content, render_context(turn.blocks, (), turn.graph), *notes])
+    context = render_context(turn.blocks, (), turn.graph)
+    prepared = filter(None, [said.content, _date_note(turn), context, *notes])
     return to_model([*before, replace(said, content="\n\n".join(prepared))], files)
 
 

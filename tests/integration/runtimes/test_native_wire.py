@@ -1,7 +1,9 @@
 """What reaches a model: the prepared context, the history and the examples, in either protocol."""
 
 import json
+import time
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
@@ -38,6 +40,7 @@ async def look(at: Any, given: Any) -> ToolResult:
     return ToolResult(text="seen")
 
 
+YEAR_AGO = time.time() - 365 * 86_400
 LOOK = make_tool("look", look, "Looks at a file.", path="which file")
 
 
@@ -73,6 +76,17 @@ async def test_what_a_turn_is_given_leaves_the_request_before_it_cacheable(provi
     before, after = (json.dumps(asked.messages, ensure_ascii=False) for asked in (first, second))
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
     assert shared >= 0.95 * len(before)
+
+
+async def test_the_day_of_a_later_turn_is_told_at_the_end_and_leaves_the_instructions_alone():
+    today, began = (time.strftime("%A, %d %B %Y", time.localtime(at)) for at in (time.time(), YEAR_AGO))
+    [at_once] = await sent(openai(), session=replace(make_turn_input("").session, started_at=time.time()))
+    assert today in at_once.text("system")
+    assert at_once.last_user_text() == "Go on."
+    [later] = await sent(openai(), session=replace(make_turn_input("").session, started_at=YEAR_AGO))
+    assert began in later.text("system")
+    assert today not in later.text("system")
+    assert later.last_user_text() == f"Go on.\n\n[Today is {today}.]"
 
 
 async def test_openai_gets_the_history_in_its_roles_and_order():
