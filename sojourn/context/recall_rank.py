@@ -62,8 +62,9 @@ async def rank_memories(
         return []
     near, words = await asyncio.to_thread(_compare, app, said, [hit.text[:_COMPARED_CHARS] for hit in hits], wait)
     scores = [hit.score + more + _period_bonus(hit, period) for hit, more in zip(hits, near, strict=True)]
-    totals = [score + more for score, more in zip(scores, words, strict=True)]
-    scale = max(scores) / (max(totals) or 1.0)  # near words order what fits, and are no reason to speak
+    factors = map(AnswerSigns(said).weigh, (hit.text for hit in hits))
+    totals = [(score + more) * factor for score, more, factor in zip(scores, words, factors, strict=True)]
+    scale = max(scores) / (max(totals) or 1.0)  # near words and signs order what fits, and are no reason to speak
     scored = [replace(hit, score=round(scale * total, 4)) for hit, total in zip(hits, totals, strict=True)]
     return sorted(scored, key=lambda hit: -hit.score)[:limit]
 
@@ -85,14 +86,13 @@ def _compare(app: PluginContext, said: str, texts: Sequence[str], wait: bool) ->
     near, words = [0.0] * len(texts), [0.0] * len(texts)
     if embedder is None:
         return near, words
-    compared, factors = texts, list(map(AnswerSigns(said).weigh, texts))
+    compared = texts
     if isinstance(embedder, MatchesWords):
-        shares = zip(embedder.match_words(said, texts), factors, strict=True)
-        words = [_WORDS_WEIGHT * factor * max(0.0, share - _UNRELATED_SHARE) for share, factor in shares]
+        shares = embedder.match_words(said, texts)
+        words = [_WORDS_WEIGHT * max(0.0, share - _UNRELATED_SHARE) for share in shares]
     else:
         compared = texts[:_MAX_ASKED]
-    nearness = zip(embedder.similarities(said, compared), factors, strict=False)
-    near[: len(compared)] = [_SIMILARITY_WEIGHT * factor * max(0.0, value) for value, factor in nearness]
+    near[: len(compared)] = [_SIMILARITY_WEIGHT * max(0.0, value) for value in embedder.similarities(said, compared)]
     return near, words
 
 

@@ -79,12 +79,13 @@ class RankedQuery:
     """A request parsed for ranking. Words are wished for; quoted phrases and beginnings are demanded.
 
     A question demands nothing: what it quotes need not be there word for word.
+    is_question: asked by recall, which weighs the signs of an answer itself, after comparing meanings
     """
 
     def __init__(self, text: str, *, is_question: bool = False) -> None:
-        is_question = is_question or text.rstrip().endswith(("?", "？"))
-        self._signs = AnswerSigns(text) if is_question else None
-        if is_question:
+        asks = text.rstrip().endswith(("?", "？"))
+        self._signs = AnswerSigns(text) if asks and not is_question else None
+        if asks or is_question:
             text = text.replace('"', " ").replace("*", " ")
         required: list[Clause] = []
         terms: dict[str, None] = {}
