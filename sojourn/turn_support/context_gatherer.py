@@ -49,6 +49,8 @@ class ContextGatherer:
         sources = await self._plugins.context()
         for stage in CONTEXT_STAGES:
             asked = [one for one in sources if one.stage == stage and one.name not in request.drop]
+            if not asked:
+                continue
             answers = await asyncio.gather(*(self._ask(one, request, show) for one in asked))
             if stage == "template" and request.template == "none":
                 continue  # the sources were asked so that they remember that none is wanted

@@ -258,7 +258,9 @@ def count_tool_calls(message: Message) -> int:
 def encode_json(value: Json, redact: Redactor) -> str:
     """Encodes a JSON document for a text column. Raises BadInput if the value is not JSON."""
     try:
-        return escape(_encode_json(value, redact))
+        text = _dump(value)
+        is_clean = len(text) <= INLINE_CHARS and redact(text) == text  # nothing has to be told apart: nearly always
+        return escape(text if is_clean else _encode_json(value, redact))
     except (TypeError, ValueError, RecursionError) as error:
         raise BadInput(
             f"The value is not JSON: {error}.", hint="Use texts, numbers, lists and dictionaries."

@@ -38,7 +38,7 @@ from sojourn.text.redaction import INLINE_CHARS, Redactor
 T = TypeVar("T")
 P = ParamSpec("P")
 _PAGE_ITEMS = 500  # log items in one read
-_FIRST_LOOK_SECONDS = 0.05  # for controls: a turn that is over sooner needs none
+_FIRST_LOOK_SECONDS = 0.5  # for controls sent before a turn listened; one that is over sooner needs no look
 _GATEWAY_TOPICS: tuple[Topic, ...] = ("inbox", "outbox", "bindings", "gateways")
 
 
@@ -253,10 +253,11 @@ class SqlStore(ABC):
         with self._subscribe(session) as wakeup:
             try:
                 while True:
-                    wakeup.take()
-                    async for item in self.read(session, after=after):
-                        after, has_existed = item.seq, True
-                        yield item
+                    if has_existed or not wakeup.items or wakeup.items[0].seq > after + 1:  # else all is in memory
+                        wakeup.take()
+                        async for item in self.read(session, after=after):
+                            after, has_existed = item.seq, True
+                            yield item
                     has_existed = True
                     async for item in self._follow(wakeup, after):
                         after = item.seq

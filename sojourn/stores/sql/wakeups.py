@@ -7,12 +7,14 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from sojourn.core.events import Done, Metadata
 from sojourn.core.sessions import Recorded
 
 ALL_SESSIONS = ""  # the name under which a subscriber is woken for every session
 _TOPIC_MARK = "@"  # begins the name of a topic, which is not a session
 INBOX, OUTBOX, BINDINGS, GATEWAYS = "@inbox", "@outbox", "@bindings", "@gateways"
 HANDOFFS, RECORDS = "@handoffs", "@records"  # a record of a session wakes the subscribers of the session instead
+_MAX_TURNS, _MAX_TURN_ITEMS = 256, 500  # of the turns that run here, whose log is kept in memory
 Delivery = Callable[[asyncio.AbstractEventLoop, Callable[..., object], Any], None]
 
 
@@ -72,13 +74,17 @@ class Subscribers:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._by_name: dict[str, set[Wakeup]] = {}
+        self._turns: dict[str, list[Recorded]] = {}  # what the turn that runs here has appended, by session
 
     def add(self, *names: str, include_log: bool = True) -> Wakeup:
-        """Subscribes to sessions or topics. Without `include_log`, appends of this process do not wake it."""
+        """Subscribes to sessions or topics. Without `include_log`, appends of this process do not wake it; with it,
+        the subscriber begins with those of the running turn."""
         wakeup = Wakeup(include_log=include_log)
         with self._lock:
             for name in names:
                 self._by_name.setdefault(name, set()).add(wakeup)
+            if include_log and (items := self._turns.get(names[0])):
+                wakeup.notify(items)
         return wakeup
 
     def remove(self, wakeup: Wakeup, *names: str) -> None:
@@ -105,12 +111,27 @@ class Subscribers:
             deliver: calls a function in an event loop.
         """
         with self._lock:
+            self._note_turns(names, log_items or {})
             keys = list(self._by_name) if names is None else _keys(names)
             wakeups = [(wakeup, key) for key in keys for wakeup in self._by_name.get(key, ())]
         for wakeup, key in wakeups:
             items = log_items.get(key) if log_items else None
             if items is None or wakeup.include_log:
                 deliver(wakeup.loop, wakeup.notify, items)
+
+    def _note_turns(self, names: Iterable[str] | None, log_items: Mapping[str, Sequence[Recorded]]) -> None:
+        """Keeps what running turns append, without a gap; forgets a session to which anything else happens."""
+        for name in list(self._turns) if names is None else names:
+            items, known = log_items.get(name, ()), self._turns.pop(name, None)
+            if items and isinstance(items[0].item, Metadata):
+                known = []
+            elif known is None or not items or items[0].seq != known[-1].seq + 1:
+                continue
+            known += items
+            if len(known) <= _MAX_TURN_ITEMS and not isinstance(known[-1].item, Done):
+                self._turns[name] = known
+        while len(self._turns) > _MAX_TURNS:
+            del self._turns[next(iter(self._turns))]
 
 
 def _keys(names: Iterable[str]) -> list[str]:
