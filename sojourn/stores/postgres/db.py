@@ -77,7 +77,9 @@ class PostgresDb:
         self._has_begun = False
         self._change_count = 0
         self.wake_names: set[str] = set()
-        self.log_items: dict[str, list[Recorded]] = {}  # unused: NOTIFY reaches this process too
+        self.log_items: dict[str, list[Recorded]] = {}
+        self.other_changes: set[str] = set()  # sessions that changed in other ways than by an append
+        self.has_notified = False
         self.is_committing = False  # from here on a lost connection leaves the outcome unknown
 
     # statements
@@ -128,6 +130,8 @@ class PostgresDb:
 
     def record_change(self, session: str, kind: str) -> None:
         self.wake_names.add(session)
+        if kind != "log":
+            self.other_changes.add(session)
         self._enqueue(
             feed.RECORD_CHANGE,
             (session, kind, self._base + min(self._change_count, feed.MAX_CHANGES_PER_TRANSACTION - 1)),
@@ -162,8 +166,8 @@ class PostgresDb:
             return _execute(cursor, sql, params, self._prepare)
 
     # the end of the transaction
-    def commit(self) -> None:
-        """Commits, then notifies other processes. Without any statement it does nothing."""
+    def commit(self, *, notify: bool = True) -> None:
+        """Commits, and then notifies other processes if it should. Without any statement it does nothing."""
         if not self._has_begun and self._queue[-1][0] in (READ, WRITE, _CHECK_SCHEMA):
             return
         self.is_committing = True
@@ -172,16 +176,20 @@ class PostgresDb:
             with self._connection.pipeline():
                 self._send_queue()
                 commit.execute("COMMIT")
-                if self.wake_names:  # after the commit: NOTIFY inside a transaction serialises all writers
-                    self._connection.execute(f"SELECT pg_notify('{CHANNEL}', %s)".encode(), (self._payload(),))
+                self.has_notified = notify
+                if notify and self.wake_names:  # after the commit: inside a transaction it serialises all writers
+                    send_notification(self._connection, self.wake_names)
         except psycopg.Error:
             if commit.statusmessage != "COMMIT":
                 raise
 
-    def _payload(self) -> str:
-        """Returns the names to notify; empty if they are too many."""
-        names = "\n".join(sorted(self.wake_names))
-        return names if len(names.encode()) < _MAX_PAYLOAD_BYTES else ""
+
+def send_notification(connection: Connection, names: Iterable[str]) -> None:
+    """Notifies every process of names; of too many, that anything may have changed."""
+    payload = "\n".join(sorted(names))
+    if len(payload.encode()) >= _MAX_PAYLOAD_BYTES:
+        payload = ""
+    connection.execute(f"SELECT pg_notify('{CHANNEL}', %s)".encode(), (payload,))
 
 
 def _execute(cursor: Cursor[DictRow], sql: str, params: Sequence[Any], prepare: bool | None = None) -> Cursor[DictRow]:

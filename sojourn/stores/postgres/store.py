@@ -20,7 +20,7 @@ from sojourn.ports.store import Health, Removed, SearchHit, SearchQuery
 from sojourn.ports.store_admin import Progress, StoreStats, VerifyReport
 from sojourn.stores.postgres import feed, index, maintenance
 from sojourn.stores.postgres.connect import PostgresAddress
-from sojourn.stores.postgres.db import READ, WRITE
+from sojourn.stores.postgres.db import READ, WRITE, PostgresDb
 from sojourn.stores.postgres.documents import PostgresDocuments
 from sojourn.stores.postgres.errors import is_restarting, read_only_error
 from sojourn.stores.postgres.history import PostgresHistory
@@ -48,10 +48,10 @@ class PostgresStore(SqlStore):
     def __init__(self, url: str, *, redactor: Redactor = redact, migrations: list[Migration] | None = None) -> None:
         super().__init__()
         self.url, self.address, self.redactor = url, PostgresAddress(url), redactor
-        self._transactions = TransactionRunner(
-            self.address, redactor, migrations or load_migrations(), self._after_commit
-        )
         self._notifier = PostgresNotifier(self.address, self.subscribers.wake)
+        self._transactions = TransactionRunner(
+            self.address, redactor, migrations or load_migrations(), self._after_commit, self._must_notify
+        )
         self._documents: dict[str, PostgresDocuments] = {}
         self._feed_pause, self._next_feed_read = _FEED_RETRY_SECONDS, 0.0
         self._threads = _make_threads()
@@ -103,9 +103,17 @@ class PostgresStore(SqlStore):
     def _listen(self) -> None:
         self._notifier.listen()
 
-    def _after_commit(self, names: set[str]) -> None:
-        if not self._notifier.is_listening:  # otherwise NOTIFY reaches this process too
-            self.subscribers.wake(names)
+    def _must_notify(self) -> bool:
+        """Whether a transaction has to notify other processes itself."""
+        return not self._notifier.is_listening
+
+    def _after_commit(self, db: PostgresDb) -> None:
+        """Wakes subscribers of this process, then has other processes notified."""
+        self.subscribers.wake(
+            db.wake_names, {name: items for name, items in db.log_items.items() if name not in db.other_changes}
+        )
+        if not db.has_notified:
+            self._notifier.notify(db.wake_names)
 
     # search
     async def search(self, search: SearchQuery) -> list[SearchHit]:

@@ -12,9 +12,9 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from sojourn.core.errors import StoreNewer, StoreUnavailable
+from sojourn.core.errors import SojournError, StoreNewer, StoreUnavailable
 from sojourn.stores.postgres.connect import Connection, PostgresAddress, configure, connect
-from sojourn.stores.postgres.db import PostgresDb, ServerClock
+from sojourn.stores.postgres.db import READ, PostgresDb, ServerClock
 from sojourn.stores.postgres.errors import RETRYABLE, is_restarting, translate
 from sojourn.stores.postgres.maintenance import redact_kept
 from sojourn.stores.postgres.migrate import StoreState, ensure_schema
@@ -48,9 +48,11 @@ class TransactionRunner:
         address: PostgresAddress,
         redact: Redactor,
         migrations: list[Migration],
-        on_commit: Callable[[set[str]], None],
+        on_commit: Callable[[PostgresDb], None],
+        must_notify: Callable[[], bool],
     ) -> None:
         self._address, self._redact, self._migrations, self._on_commit = address, redact, migrations, on_commit
+        self._must_notify = must_notify
         self._clock = ServerClock()
         self._open_lock = threading.Lock()
         self._pool: Pool | None = None
@@ -96,7 +98,7 @@ class TransactionRunner:
         db = PostgresDb(connection, self._redact, begin, self._clock, base=state.base, newest=newest, prepare=prepare)
         try:
             result = work(db)
-            db.commit()
+            db.commit(notify=self._must_notify())
         except psycopg.errors.DivisionByZero as error:
             self._roll_back(connection, pool)
             raise StoreNewer(
@@ -113,13 +115,16 @@ class TransactionRunner:
                 f"The connection to {self._address} broke during a commit; the change may be stored or not.",
                 hint="Read the session again before you repeat the change.",
             ) from error
+        except SojournError:
+            self._end_refused(db, connection, pool, begin)
+            raise
         except BaseException:
             self._roll_back(connection, pool)
             raise
         finally:
             pool.putconn(connection)
         if db.wake_names:
-            self._on_commit(db.wake_names)
+            self._on_commit(db)
         return result
 
     def _get_connection(self, pool: Pool) -> Connection:
@@ -128,6 +133,15 @@ class TransactionRunner:
         except PoolTimeout:
             self._connect().close()  # raises the real reason if the server cannot be reached
             raise
+
+    def _end_refused(self, db: PostgresDb, connection: Connection, pool: Pool, begin: str) -> None:
+        """Ends a transaction whose work has raised. A rollback drops the prepared statements; a read needs none."""
+        try:
+            if begin == READ:
+                return db.commit(notify=False)
+        except psycopg.Error:
+            pass
+        self._roll_back(connection, pool)
 
     def _roll_back(self, connection: Connection, pool: Pool) -> None:
         try:
