@@ -5,30 +5,27 @@ conversation, message and files → memory → skill shortlist → template → 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.events import Progress
-from sojourn.core.messages import Json, Message
 from sojourn.core.progress import ToolDetail
 from sojourn.core.provenance import Provenance
 from sojourn.core.sessions import OWNER, SessionId
 from sojourn.core.settings import Settings
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextRequest
-from sojourn.ports.runtime import HasOwnTools, HistoryEntry, Runtime, TurnInput
-from sojourn.ports.store import Transaction
+from sojourn.ports.runtime import HasOwnTools, Runtime, TurnInput
 from sojourn.ports.tool import Question, Reply
 from sojourn.service.turn_controls import TurnControls
 from sojourn.service.turn_start import BegunTurn
-from sojourn.service.turn_writer import STATE_KIND, TurnWriter
+from sojourn.service.turn_writer import TurnWriter
 from sojourn.text.host_names import find_hosts
 from sojourn.text.message_origins import add_messages
 from sojourn.turn_support.context_gatherer import ContextGatherer
-from sojourn.turn_support.conversation_history import read_history
+from sojourn.turn_support.conversation_history import read_past
 from sojourn.turn_support.cost_limits import CostBook
-from sojourn.turn_support.permission_modes import PermissionMode, read_mode, require_enforced
+from sojourn.turn_support.permission_modes import require_enforced
 from sojourn.turn_support.plugin_cache import PluginCache
 from sojourn.turn_support.workspace_folders import find_workspace
 
@@ -47,22 +44,24 @@ class AgentService:
     ) -> tuple[TurnInput, ContextRequest]:
         """The input of the runtime, and the request that context sources saw."""
         record, session = begun.record, begun.session
-        past, earlier, state, may_spend, mode = await self._app.store.snapshot(partial(self._read, begun=begun))
-        require_enforced(mode, runtime)
+        if (past := begun.past) is None:
+            read = partial(read_past, session=session, costs=self._costs, upto=record.after)
+            past = await self._app.store.snapshot(read)
+        require_enforced(past.mode, runtime)
         tools = tuple(tool for tool in await self._plugins.tools() if tool.for_whom(session.principal))
         request = ContextRequest(
             session=session,
             said=record.said.text[:_MAX_CONTEXT_CHARS],
-            history=tuple(one.message for one in past),
+            history=tuple(one.message for one in past.history),
             runtime=runtime.name,
             tools=() if isinstance(runtime, HasOwnTools) else tuple(tool.name for tool in tools),
             drop=record.said.drop,
             template=record.said.template,
-            permissions=mode,
+            permissions=past.mode,
         )
         given = await self.context.gather(request, writer, takes_examples=runtime.takes_tool_history)
         provenance = record.said.provenance or Provenance(foreign=session.principal != OWNER)
-        provenance = add_messages(provenance, [*earlier, record.message], {one.name: one.origins for one in tools})
+        provenance = add_messages(provenance, [*past.earlier, record.message], {one.name: one.origins for one in tools})
         provenance = provenance.add_origins(origin for block in given.blocks for origin in block.origins)
         workspace = TurnWorkspace(begun, writer, controls, provenance, self._app.settings)
         turn = TurnInput(
@@ -71,29 +70,20 @@ class AgentService:
             said=record.said.text,
             internal=record.said.internal,
             attachments=record.said.attachments,
-            history=past,
+            history=past.history,
             blocks=given.blocks,
             examples=given.examples,
             graph=given.graph,
             tools=tools,
             workspace=workspace,
             model=record.model,
-            state=state,
+            state=dict(past.states.get(record.runtime, {})),
             read_attachment=partial(self._read_attachment, session=session.id),
             ask=controls.ask,
             steered=workspace.take_steering,
-            may_spend=may_spend,
+            may_spend=partial(past.budget, record.id),
         )
         return turn, request
-
-    def _read(
-        self, store: Transaction, begun: BegunTurn
-    ) -> tuple[tuple[HistoryEntry, ...], list[Message], dict[str, Json], Callable[[float], None], PermissionMode]:
-        """The history of the session, the state of its runtime, the budget of the turn and what it may do."""
-        record, mode = begun.record, read_mode(store, begun.session)
-        state = store.get_record(STATE_KIND, f"{record.session}/{record.runtime}")
-        budget = self._costs.open_budget(store, record.session, record.id)
-        return *read_history(store, record.session, record.after), dict(state.value) if state else {}, budget, mode
 
     async def _read_attachment(self, attachment: Attachment, session: SessionId) -> bytes:
         return (await self._app.store.get_blob(session, attachment.hash))[0]

@@ -29,11 +29,10 @@ from sojourn.service.turn import TurnExecutor
 from sojourn.service.turn_controls import to_driver_changed
 from sojourn.service.turn_queue import TurnQueue
 from sojourn.service.turn_record import TurnRecord, find_running, list_active_turns
-from sojourn.service.turn_writer import STATE_KIND
 from sojourn.text.codec import encode_value
 from sojourn.text.renderers import RENDERERS
 from sojourn.turn_support.attachment_files import save_attachment
-from sojourn.turn_support.conversation_history import summary_place
+from sojourn.turn_support.conversation_history import STATE_KIND, SessionPast, read_past, summary_place
 from sojourn.turn_support.cost_limits import CostBook
 from sojourn.turn_support.lasting_approvals import ApprovalList, require_owner
 from sojourn.turn_support.plugin_cache import PluginCache
@@ -62,9 +61,9 @@ class LocalService(LibraryService, ApprovalList):
         self._recovered = asyncio.Event()
         self._sweeping: asyncio.Task[None] | None = None
         self._handoffs, self._runtimes = HandoffRequests(app.store, app.settings), RuntimeReadiness(app, plugins)
-        costs = CostBook(app.settings)
-        agent = AgentService(app, plugins, costs)
-        executor = TurnExecutor(app, plugins, agent, costs, self._closing)
+        self._costs = CostBook(app.settings)
+        agent = AgentService(app, plugins, self._costs)
+        executor = TurnExecutor(app, plugins, agent, self._costs, self._closing)
         self._queue = TurnQueue(app, executor, self._recovery)
 
     async def _recover_first(self) -> None:
@@ -153,12 +152,13 @@ class LocalService(LibraryService, ApprovalList):
         if said.allow:
             require_owner(by)
         await self._recover_first()
-        found, known = await self._store.snapshot(partial(_read_for_request, session=session, said=said, by=by))
+        read = partial(_read_for_request, session=session, said=said, by=by, costs=self._costs)
+        found, known, past = await self._store.snapshot(read)
         selected = await select_runtime(self._runtimes, found, known, said)
         record = TurnRecord(
             session=session, principal=found.principal, said=said, by=by, runtime=selected.runtime, model=selected.model
         )
-        accept = self._queue.accept(record, keep_runtime=selected.new, wait=when_busy == "wait")
+        accept = self._queue.accept(record, past=past, keep_runtime=selected.new, wait=when_busy == "wait")
         return await asyncio.shield(asyncio.create_task(accept))  # a caller that disconnects does not cancel it
 
     async def change(self, old: Session, new: Session) -> Session:
@@ -294,13 +294,13 @@ def caller_label(by: Caller) -> str:
 
 
 def _read_for_request(
-    store: Transaction, session: SessionId, said: TurnRequest, by: Caller
-) -> tuple[Session, Record | None]:
-    """The session and the runtime it has. NotFound, also for an attachment that was never stored."""
+    store: Transaction, session: SessionId, said: TurnRequest, by: Caller, costs: CostBook
+) -> tuple[Session, Record | None, SessionPast]:
+    """The session, the runtime it has and its past. NotFound, also for an attachment that was never stored."""
     found = store.get(session, principal=None if by.principal == OWNER else by.principal)
     for one in said.attachments:
         store.get_blob(session, one.hash)
-    return found, store.get_record(RUNTIME_KIND, session)
+    return found, store.get_record(RUNTIME_KIND, session), read_past(store, found, costs, upto=found.last_seq)
 
 
 def _undo(store: Transaction, session: SessionId, by: Caller) -> int:

@@ -27,6 +27,7 @@ from sojourn.service.turn import TurnEnd, TurnExecutor
 from sojourn.service.turn_record import TurnRecord, list_active_turns
 from sojourn.service.turn_start import BegunTurn, TurnStart, begin_turn, find_ahead, queue_turn
 from sojourn.service.turn_state import TurnState
+from sojourn.turn_support.conversation_history import SessionPast
 from sojourn.turn_support.session_titles import improve_title, title_from_request
 from sojourn.turn_support.store_retry import retry_while_away
 
@@ -46,11 +47,11 @@ class TurnQueue:
         self._afterwards: set[asyncio.Task[None]] = set()
 
     # accepting
-    async def accept(self, record: TurnRecord, *, keep_runtime: bool, wait: bool) -> Turn:
+    async def accept(self, record: TurnRecord, *, past: SessionPast | None, keep_runtime: bool, wait: bool) -> Turn:
         """Stores the request and starts or queues its turn. SessionBusy if it may not wait; NotDriving."""
         title = "" if record.said.internal else title_from_request(record.said.text)
         opening = await self._store.redact(record.opening())
-        start = TurnStart(record=record, opening=opening, title=title, keep_runtime=keep_runtime)
+        start = TurnStart(record=record, opening=opening, title=title, keep_runtime=keep_runtime, past=past)
         try:
             begun = await self._begin(start)
         except SessionBusy:

@@ -15,6 +15,7 @@ from sojourn.processes.identity import is_dead
 from sojourn.service.idempotency import claim_key, find_turn
 from sojourn.service.recovery import end_others
 from sojourn.service.turn_record import LEASE_SECONDS, TurnRecord, find_running, list_active_turns
+from sojourn.turn_support.conversation_history import SessionPast
 from sojourn.turn_support.runtime_selection import save_selection
 
 
@@ -26,6 +27,7 @@ class TurnStart:
     opening: Sequence[Yielded]
     title: str = ""
     keep_runtime: bool = False  # the session keeps the runtime and model of this request
+    past: SessionPast | None = None  # as it was read before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,7 @@ class BegunTurn:
     session: Session
     stored: Sequence[Recorded]
     title: str | None = None  # the one it gave to the session
+    past: SessionPast | None = None  # unless it has to be read again
 
 
 def begin_turn(store: Transaction, start: TurnStart) -> BegunTurn | Turn:
@@ -56,6 +59,7 @@ def begin_turn(store: Transaction, start: TurnStart) -> BegunTurn | Turn:
     lease = store.lease(record.session, holder=record.holder, surface=record.by.surface, seconds=LEASE_SECONDS)
     end_others(store, lease, record, active)
     session = store.get(record.session)
+    past = start.past if start.past and start.past.is_current(session) else None
     record = record.running(lease, session.last_seq)
     stored = store.append(lease, start.opening, turn=record.id)
     store.put_record(record.to_record())
@@ -65,7 +69,7 @@ def begin_turn(store: Transaction, start: TurnStart) -> BegunTurn | Turn:
         session = save_selection(store, session.id, record.runtime, record.model)
     title = store.set_title(session.id, start.title) if start.title and not session.title else None
     session = replace(session, title=title or session.title, last_seq=stored[-1].seq)
-    return BegunTurn(record=record, lease=lease, session=session, stored=stored, title=title)
+    return BegunTurn(record=record, lease=lease, session=session, stored=stored, title=title, past=past)
 
 
 def find_ahead(active: Sequence[TurnRecord], mine: TurnRecord | None) -> TurnRecord | None:

@@ -23,6 +23,7 @@ from sojourn.ports.store import PendingQuestion, Record, RecordStore, SessionSto
 from sojourn.service.turn_record import LEASE_SECONDS, TurnRecord, list_active_turns
 from sojourn.service.turn_state import TurnState
 from sojourn.text.shown_text import ShownText
+from sojourn.turn_support.conversation_history import STATE_KIND
 from sojourn.turn_support.store_retry import retry_while_away
 
 _GATHER_SECONDS = 0.02  # how long items gather after a write
@@ -31,7 +32,6 @@ GONE = (LeaseLost, NotDriving, NotFound)  # this process no longer holds the ses
 
 Along = Callable[[Transaction, SessionId], object]  # what is done in the transaction that stores items
 BuildEnd = Callable[[TurnState, int], Sequence[Yielded]]  # the last items, from the state and number before them
-STATE_KIND = "agent_state"  # a runtime's own state, under `<session>/<runtime>`
 
 logger = logging.getLogger(__name__)
 

@@ -1,11 +1,49 @@
-"""Conversation history: the messages of a session that a turn goes on from, with summaries in their places."""
+"""Conversation history: the messages of a session that a turn goes on from, with summaries in their places, and what
+else is stored about the session."""
 
 from __future__ import annotations
 
-from sojourn.core.messages import Message, extra_of
-from sojourn.core.sessions import SessionId
+from dataclasses import dataclass
+
+from sojourn.core.messages import Json, Message, extra_of
+from sojourn.core.sessions import Session, SessionId
 from sojourn.ports.runtime import HistoryEntry
 from sojourn.ports.store import Transaction
+from sojourn.turn_support.cost_limits import Budget, CostBook
+from sojourn.turn_support.permission_modes import PermissionMode, read_mode
+
+STATE_KIND = "agent_state"  # a runtime's own state, under `<session>/<runtime>`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPast:
+    """What a turn goes on from, as of a number and a revision of its session."""
+
+    last_seq: int
+    revision: int
+    history: tuple[HistoryEntry, ...]
+    earlier: list[Message]  # all that the history stands for
+    states: dict[str, Json]  # by runtime
+    budget: Budget
+    mode: PermissionMode
+
+    def is_current(self, session: Session) -> bool:
+        return (self.last_seq, self.revision) == (session.last_seq, session.revision)
+
+
+def read_past(store: Transaction, session: Session, costs: CostBook, *, upto: int) -> SessionPast:
+    """Reads what a turn goes on from, up to a number of the log."""
+    history, earlier = read_history(store, session.id, upto)
+    states = store.list_records(STATE_KIND, session=session.id)
+    return SessionPast(
+        last_seq=session.last_seq,
+        revision=session.revision,
+        history=history,
+        earlier=earlier,
+        states={one.key.removeprefix(f"{session.id}/"): one.value for one in states},
+        budget=costs.open_budget(store, session.id),
+        mode=read_mode(store, session),
+    )
 
 
 def read_history(store: Transaction, session: SessionId, upto: int) -> tuple[tuple[HistoryEntry, ...], list[Message]]:

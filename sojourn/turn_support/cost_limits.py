@@ -18,6 +18,7 @@ WARN_SHARE = 0.8  # of a day's or month's limit
 USAGE_KIND = "usage"  # one record per day and session, under `<day>/<session>`
 _DAY_TTL_SECONDS = 10.0  # how long the sum of a day holds; what other processes spend meanwhile is not in it
 _PAGE_RECORDS = 1000  # records
+Budget = Callable[[TurnId, float], None]
 _SUMMED = ("input_tokens", "output_tokens", "cost_usd")
 
 
@@ -30,10 +31,10 @@ class CostBook:
         self._day, self._day_cost, self._month_cost, self._day_until = "", 0.0, 0.0, 0.0
         self._warned: set[tuple[SessionId, str]] = set()  # a session is told once of each day or month
 
-    def open_budget(self, store: Transaction, session: SessionId, turn: TurnId) -> Callable[[float], None]:
-        """A function that takes what the turn has cost so far. It raises SpendingLimit at a limit."""
+    def open_budget(self, store: Transaction, session: SessionId) -> Budget:
+        """A function that takes a turn and what it has cost so far. It raises SpendingLimit at a limit."""
         before, today = _sum_cost(store, session=session), self._sum_day(store)
-        return partial(self._check, turn, before, today)
+        return partial(self._check, before, today)
 
     def _sum_day(self, store: Transaction) -> float:
         if self._day != _today() or time.monotonic() > self._day_until:
@@ -41,7 +42,7 @@ class CostBook:
             self._day_cost, self._month_cost = (_sum_cost(store, prefix=one) for one in (f"{_today()}/", _today()[:8]))
         return self._day_cost
 
-    def _check(self, turn: TurnId, before: float, today: float, cost: float) -> None:
+    def _check(self, before: float, today: float, turn: TurnId, cost: float) -> None:
         self._running[turn] = cost
         now = sum(self._running.values())
         for what, spent in {"session": before + cost, "day": today + now, "month": self._month_cost + now}.items():

@@ -12,6 +12,7 @@ from sojourn.ports.gateway_store import CredentialLease
 from sojourn.service.local import LocalService
 from sojourn.testing.fake_platform import FakePlatform, PlainPlatform
 from sojourn.testing.scripted_runtime import PauseGate, SayText
+from sojourn.turn_support.conversation_history import SessionPast
 from tests.integration.gateway.worlds import world
 from tests.servers.flaky_store import Faint
 
@@ -171,7 +172,8 @@ async def test_words_that_are_cut_off_each_time_are_answered_with_that(home, sto
     def away(*_, **__):
         raise StoreUnavailable("It cannot be reached.")
 
-    monkeypatch.setattr("sojourn.service.agent.read_history", away)
+    monkeypatch.setattr(SessionPast, "is_current", lambda *_: False)  # it has to be read again
+    monkeypatch.setattr("sojourn.service.agent.read_past", away)
     async with world(home, store) as at:
         await at.start()
         at.network.say("42", "hello")

@@ -87,11 +87,11 @@ async def test_a_limit_that_is_set_during_a_turn_counts_what_was_spent_before(se
         await talk(serve(), session, "work")
     settings = make_settings(home)
     costs = CostBook(settings)
-    may_spend = await store.snapshot(lambda one: costs.open_budget(one, session, TurnId("t")))
-    may_spend(0.1)
+    may_spend = await store.snapshot(lambda one: costs.open_budget(one, session))
+    may_spend(TurnId("t"), 0.1)
     settings.values["agent.spend_session_usd"] = 0.5
     with pytest.raises(SpendingLimit, match=r"has cost \$0\.90; its limit is \$0\.50"):
-        may_spend(0.1)
+        may_spend(TurnId("t"), 0.1)
 
 
 async def test_what_costs_nothing_is_not_limited(serve, runtime):

@@ -20,6 +20,7 @@ from sojourn.testing.app import FakeApp, make_settings
 from sojourn.testing.scripted_runtime import PauseGate, SayText
 from sojourn.testing.service_steps import ME, ended, follow, of, opened, talk
 from sojourn.turn_support import store_retry
+from sojourn.turn_support.conversation_history import SessionPast
 from tests.servers.flaky_store import Faint
 
 
@@ -120,7 +121,8 @@ async def test_a_turn_whose_past_cannot_be_read_was_interrupted_and_has_not_fail
     def away(*_, **__):
         raise StoreUnavailable("It cannot be reached.")
 
-    monkeypatch.setattr("sojourn.service.agent.read_history", away)
+    monkeypatch.setattr(SessionPast, "is_current", lambda *_: False)  # it has to be read again
+    monkeypatch.setattr("sojourn.service.agent.read_past", away)
     kept = await talk(service, await opened(service), "hello")
     assert (of(Done, kept)[0].status, of(Failed, kept)[0].retryable) == ("interrupted", True)
 
