@@ -79,6 +79,8 @@ class Lease:
     driver_fence: int
     since: float
     until: float
+    last_seq: int = -1  # of the session when it was given, and its revision
+    revision: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

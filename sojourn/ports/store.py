@@ -17,6 +17,7 @@ from sojourn.text.query import Snippet
 
 T = TypeVar("T")
 Log = AsyncGenerator[Recorded, None]
+Kinds = str | tuple[str, ...]  # of records
 SearchOrder = Literal["newest", "relevance"]
 HealthState = Literal["healthy", "degraded", "read-only", "recovering"]
 
@@ -153,7 +154,7 @@ class Transaction(Protocol):
     def put_record(self, record: Record, *, expect: int | None = None) -> Record: ...
     def get_record(self, kind: str, key: str) -> Record | None: ...
     def list_records(
-        self, kind: str, *, session: SessionId | None = None, prefix: str = "", after: str = "", limit: int = 1000
+        self, kind: Kinds, *, session: SessionId | None = None, prefix: str = "", after: str = "", limit: int = 1000
     ) -> list[Record]: ...
     def delete_record(self, kind: str, key: str, *, expect: int | None = None) -> bool: ...
 

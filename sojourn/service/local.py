@@ -20,7 +20,7 @@ from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId
 from sojourn.library_service import LibraryService
 from sojourn.ports.app import AgentContext
 from sojourn.ports.service import Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
-from sojourn.ports.store import Listing, Log, PendingQuestion, Record, SearchHit, SearchQuery, Store, Transaction
+from sojourn.ports.store import Listing, Log, PendingQuestion, SearchHit, SearchQuery, Store, Transaction
 from sojourn.ports.tool import Reply
 from sojourn.service.agent import AgentService
 from sojourn.service.handoffs import HandoffRequests
@@ -37,7 +37,7 @@ from sojourn.turn_support.cost_limits import CostBook
 from sojourn.turn_support.lasting_approvals import ApprovalList, require_owner
 from sojourn.turn_support.plugin_cache import PluginCache
 from sojourn.turn_support.runtime_readiness import RuntimeReadiness
-from sojourn.turn_support.runtime_selection import RUNTIME_KIND, save_selection, select_runtime
+from sojourn.turn_support.runtime_selection import save_selection, select_runtime
 
 SWEEP_SECONDS = 15.0
 _TAKE_OVER_SECONDS = 3.0  # for a running turn to answer
@@ -153,10 +153,15 @@ class LocalService(LibraryService, ApprovalList):
             require_owner(by)
         await self._recover_first()
         read = partial(_read_for_request, session=session, said=said, by=by, costs=self._costs)
-        found, known, past = await self._store.snapshot(read)
-        selected = await select_runtime(self._runtimes, found, known, said)
+        past = await self._store.snapshot(read)
+        selected = await select_runtime(self._runtimes, past.session, past.runtime, said)
         record = TurnRecord(
-            session=session, principal=found.principal, said=said, by=by, runtime=selected.runtime, model=selected.model
+            session=session,
+            principal=past.session.principal,
+            said=said,
+            by=by,
+            runtime=selected.runtime,
+            model=selected.model,
         )
         accept = self._queue.accept(record, past=past, keep_runtime=selected.new, wait=when_busy == "wait")
         return await asyncio.shield(asyncio.create_task(accept))  # a caller that disconnects does not cancel it
@@ -295,12 +300,12 @@ def caller_label(by: Caller) -> str:
 
 def _read_for_request(
     store: Transaction, session: SessionId, said: TurnRequest, by: Caller, costs: CostBook
-) -> tuple[Session, Record | None, SessionPast]:
-    """The session, the runtime it has and its past. NotFound, also for an attachment that was never stored."""
+) -> SessionPast:
+    """The session and its past. NotFound, also for an attachment that was never stored."""
     found = store.get(session, principal=None if by.principal == OWNER else by.principal)
     for one in said.attachments:
         store.get_blob(session, one.hash)
-    return found, store.get_record(RUNTIME_KIND, session), read_past(store, found, costs, upto=found.last_seq)
+    return read_past(store, found, costs, upto=found.last_seq)
 
 
 def _undo(store: Transaction, session: SessionId, by: Caller) -> int:

@@ -58,8 +58,9 @@ def begin_turn(store: Transaction, start: TurnStart) -> BegunTurn | Turn:
         raise SessionBusy(record.session, holder=ahead.holder, surface=ahead.by.surface, since=ahead.since)
     lease = store.lease(record.session, holder=record.holder, surface=record.by.surface, seconds=LEASE_SECONDS)
     end_others(store, lease, record, active)
-    session = store.get(record.session)
-    past = start.past if start.past and start.past.is_current(session) else None
+    is_first = all(one.state != "running" for one in active)  # else the ends of others were stored just now
+    past = start.past if is_first and start.past and start.past.is_current(lease) else None
+    session = past.session if past else store.get(record.session)
     record = record.running(lease, session.last_seq)
     stored = store.append(lease, start.opening, turn=record.id)
     store.put_record(record.to_record())
@@ -68,7 +69,8 @@ def begin_turn(store: Transaction, start: TurnStart) -> BegunTurn | Turn:
     if start.keep_runtime:
         session = save_selection(store, session.id, record.runtime, record.model)
     title = store.set_title(session.id, start.title) if start.title and not session.title else None
-    session = replace(session, title=title or session.title, last_seq=stored[-1].seq)
+    driven = replace(session, driver=lease.surface, driver_fence=lease.driver_fence)
+    session = replace(driven, title=title or session.title, last_seq=stored[-1].seq)
     return BegunTurn(record=record, lease=lease, session=session, stored=stored, title=title, past=past)
 
 

@@ -159,7 +159,9 @@ class TurnWriter:
     async def _store(self, batch: _Batch) -> list[Recorded]:
         if not batch.along and not batch.end:
             return await self.store.append(self.lease, batch.items, turn=self.turn)
-        append = partial(append_batch, lease=self.lease, batch=batch, turn=self.turn, state=self.state)
+        append = partial(
+            append_batch, lease=self.lease, batch=batch, turn=self.turn, state=self.state, last_seq=self.after
+        )
         return await self.store.transact(append)
 
     async def _find_committed(self, batch: _Batch) -> list[Recorded]:
@@ -252,10 +254,13 @@ class RuntimeSink:
         await self._writer(Progress("compaction", shown))
 
 
-def append_batch(store: Transaction, lease: Lease, batch: _Batch, turn: TurnId, state: TurnState) -> list[Recorded]:
+def append_batch(
+    store: Transaction, lease: Lease, batch: _Batch, turn: TurnId, state: TurnState, last_seq: int
+) -> list[Recorded]:
+    """Stores a batch. Only the lease holder appends, so it knows the last number."""
     items, along = batch.items, batch.along
     if batch.end:
-        build_end, last_seq = batch.end[0], store.get(lease.session).last_seq
+        build_end = batch.end[0]
         items = [*items, *build_end(state.expect(lease.session, items, last_seq), last_seq + len(items))]
         along = [*along, batch.end[1]]
     kept = store.append(lease, items, turn=turn, release=batch.end is not None)

@@ -6,43 +6,47 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sojourn.core.messages import Json, Message, extra_of
-from sojourn.core.sessions import Session, SessionId
+from sojourn.core.sessions import Lease, Session, SessionId
 from sojourn.ports.runtime import HistoryEntry
-from sojourn.ports.store import Transaction
-from sojourn.turn_support.cost_limits import Budget, CostBook
-from sojourn.turn_support.permission_modes import PermissionMode, read_mode
+from sojourn.ports.store import Record, Transaction
+from sojourn.turn_support.cost_limits import USAGE_KIND, Budget, CostBook
+from sojourn.turn_support.permission_modes import MODE_KIND, PermissionMode, read_mode
+from sojourn.turn_support.runtime_selection import RUNTIME_KIND
 
 STATE_KIND = "agent_state"  # a runtime's own state, under `<session>/<runtime>`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPast:
-    """What a turn goes on from, as of a number and a revision of its session."""
+    """What a turn goes on from, as its session was at a number and a revision."""
 
-    last_seq: int
-    revision: int
+    session: Session
+    runtime: Record | None  # the one the session keeps
     history: tuple[HistoryEntry, ...]
     earlier: list[Message]  # all that the history stands for
     states: dict[str, Json]  # by runtime
     budget: Budget
     mode: PermissionMode
 
-    def is_current(self, session: Session) -> bool:
-        return (self.last_seq, self.revision) == (session.last_seq, session.revision)
+    def is_current(self, lease: Lease) -> bool:
+        """Whether nothing has changed until a lease was given."""
+        return (self.session.last_seq, self.session.revision) == (lease.last_seq, lease.revision)
 
 
 def read_past(store: Transaction, session: Session, costs: CostBook, *, upto: int) -> SessionPast:
     """Reads what a turn goes on from, up to a number of the log."""
     history, earlier = read_history(store, session.id, upto)
-    states = store.list_records(STATE_KIND, session=session.id)
+    by_kind: dict[str, list[Record]] = {kind: [] for kind in (RUNTIME_KIND, MODE_KIND, STATE_KIND, USAGE_KIND)}
+    for record in store.list_records(tuple(by_kind), session=session.id):
+        by_kind[record.kind].append(record)
     return SessionPast(
-        last_seq=session.last_seq,
-        revision=session.revision,
+        session=session,
+        runtime=next(iter(by_kind[RUNTIME_KIND]), None),
         history=history,
         earlier=earlier,
-        states={one.key.removeprefix(f"{session.id}/"): one.value for one in states},
-        budget=costs.open_budget(store, session.id),
-        mode=read_mode(store, session),
+        states={one.key.removeprefix(f"{session.id}/"): one.value for one in by_kind[STATE_KIND]},
+        budget=costs.open_budget(store, by_kind[USAGE_KIND]),
+        mode=read_mode(store, session, next(iter(by_kind[MODE_KIND]), None)),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 
@@ -31,15 +31,17 @@ class CostBook:
         self._day, self._day_cost, self._month_cost, self._day_until = "", 0.0, 0.0, 0.0
         self._warned: set[tuple[SessionId, str]] = set()  # a session is told once of each day or month
 
-    def open_budget(self, store: Transaction, session: SessionId) -> Budget:
-        """A function that takes a turn and what it has cost so far. It raises SpendingLimit at a limit."""
-        before, today = _sum_cost(store, session=session), self._sum_day(store)
-        return partial(self._check, before, today)
+    def open_budget(self, store: Transaction, usage: Iterable[Record]) -> Budget:
+        """A function that takes a turn and what it has cost so far. It raises SpendingLimit at a limit.
+
+        usage: the records of USAGE_KIND of the session
+        """
+        return partial(self._check, _sum_records(usage), self._sum_day(store))
 
     def _sum_day(self, store: Transaction) -> float:
         if self._day != _today() or time.monotonic() > self._day_until:
             self._day, self._day_until = _today(), time.monotonic() + _DAY_TTL_SECONDS
-            self._day_cost, self._month_cost = (_sum_cost(store, prefix=one) for one in (f"{_today()}/", _today()[:8]))
+            self._day_cost, self._month_cost = (_sum_cost(store, one) for one in (f"{_today()}/", _today()[:8]))
         return self._day_cost
 
     def _check(self, before: float, today: float, turn: TurnId, cost: float) -> None:
@@ -76,10 +78,14 @@ class CostBook:
         return partial(_add_usage, used=used)
 
 
-def _sum_cost(store: Transaction, *, session: SessionId | None = None, prefix: str = "") -> float:
+def _sum_records(records: Iterable[Record]) -> float:
+    return sum(_to_number(record.value.get("cost_usd")) for record in records)
+
+
+def _sum_cost(store: Transaction, prefix: str) -> float:
     spent, after = 0.0, ""
-    while found := store.list_records(USAGE_KIND, session=session, prefix=prefix, after=after, limit=_PAGE_RECORDS):
-        spent += sum(_to_number(record.value.get("cost_usd")) for record in found)
+    while found := store.list_records(USAGE_KIND, prefix=prefix, after=after, limit=_PAGE_RECORDS):
+        spent += _sum_records(found)
         after = found[-1].key
         if len(found) < _PAGE_RECORDS:
             break

@@ -19,7 +19,7 @@ MODES: Mapping[PermissionMode, str] = {
     "later, are still asked about",
 }
 EDIT_TOOLS = frozenset({"write_file", "patch"})
-_KIND = "permission_mode"
+MODE_KIND = "permission_mode"
 _PLAN_TOOLS = frozenset({"todo", "delegate_task"})  # a list of its own; a sub-agent, which is in the same mode
 _MAX_PARENTS = 8  # sessions above one
 
@@ -35,13 +35,14 @@ def parse_mode(words: str) -> PermissionMode:
 
 async def find_mode(store: Store, session: SessionId) -> PermissionMode:
     """The mode in force: that of the session, or of the session whose sub-agent it is. `plan` above holds below."""
-    return await store.snapshot(lambda snapshot: read_mode(snapshot, snapshot.get(session)))
+    return await store.snapshot(lambda one: read_mode(one, one.get(session), one.get_record(MODE_KIND, session)))
 
 
-def read_mode(store: Transaction, session: Session) -> PermissionMode:
+def read_mode(store: Transaction, session: Session, record: Record | None) -> PermissionMode:
+    """The mode in force in a session that has this record of MODE_KIND."""
     found, at = list[PermissionMode](), session
     for _ in range(_MAX_PARENTS):
-        if record := store.get_record(_KIND, at.id):
+        if record:
             mode = record.value["mode"]
             found.append(mode if mode in MODES else "plan")  # of a later version: the strictest
         if at.parent_session_id is None:
@@ -50,12 +51,13 @@ def read_mode(store: Transaction, session: Session) -> PermissionMode:
             at = store.get(at.parent_session_id)
         except NotFound:  # the one above was deleted
             break
+        record = store.get_record(MODE_KIND, at.id)
     return "plan" if "plan" in found else next(iter(found), "ask")
 
 
 async def save_mode(store: Store, session: SessionId, mode: PermissionMode) -> None:
     """In force at once, in a running turn too."""
-    await store.put_record(Record(kind=_KIND, key=session, value={"mode": mode}, session=session))
+    await store.put_record(Record(kind=MODE_KIND, key=session, value={"mode": mode}, session=session))
 
 
 def require_allowed(mode: PermissionMode, tool: Tool) -> None:

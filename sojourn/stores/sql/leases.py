@@ -15,7 +15,8 @@ from sojourn.stores.sql.sessions import check_session_exists, get_session, sessi
 from sojourn.text.escape import escape, unescape
 
 _SELECT = (
-    "SELECT driver, driver_fence, lease_holder, lease_surface, lease_fence, lease_since, lease_until, handoff_state "
+    "SELECT driver, driver_fence, lease_holder, lease_surface, lease_fence, lease_since, lease_until, handoff_state, "
+    "last_seq, revision "
     "FROM sessions WHERE id = ?"
 )
 
@@ -78,6 +79,8 @@ def acquire_lease(db: Db, session: SessionId, *, holder: str, surface: str, seco
         driver_fence=driver_fence,
         since=now,
         until=now + seconds,
+        last_seq=row["last_seq"],
+        revision=row["revision"],
     )
 
 

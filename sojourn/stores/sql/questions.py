@@ -26,7 +26,7 @@ def settle_questions(db: Db, session: SessionId, items: Sequence[Yielded]) -> No
     """Deletes the questions that items of the log settle: an answered one, or all when the turn is done."""
     for item in items:
         if isinstance(item, Done):
-            db.execute("DELETE FROM questions WHERE session_id = ?", (session,))
+            db.execute_many("DELETE FROM questions WHERE session_id = ?", [(session,)])
         elif isinstance(item, Progress) and item.stage == "approval" and item.detail.get("status") != "asked":
             answered = escape(str(item.detail.get("question", "")))
             db.execute("DELETE FROM questions WHERE session_id = ? AND id = ?", (session, answered))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.sessions import Lease, Principal, SessionId
-from sojourn.ports.store import Record
+from sojourn.ports.store import Kinds, Record
 from sojourn.stores.sql.db import Conditions, Db, fetch_number, insert_statement
 from sojourn.stores.sql.lease_guard import check_lease
 from sojourn.stores.sql.rows import decode_row, encode_value
@@ -90,7 +90,7 @@ def get_record(db: Db, kind: str, key: str) -> Record | None:
 
 def list_records(
     db: Db,
-    kind: str,
+    kind: Kinds,
     *,
     principal: Principal | None = None,
     session: SessionId | None = None,
@@ -99,7 +99,8 @@ def list_records(
     limit: int = 1000,
 ) -> list[Record]:
     where = Conditions()
-    where.add_filters(("kind = ?", kind), ("principal = ?", principal), ("session_id = ?", session))
+    where.add_choice("kind", (kind,) if isinstance(kind, str) else kind)
+    where.add_filters(("principal = ?", principal), ("session_id = ?", session))
     where.add_prefix("key", prefix)
     where.add_filters(("key > ?", after or None))
     sql = f"SELECT {_COLUMNS} FROM records WHERE {where} ORDER BY key LIMIT ?"

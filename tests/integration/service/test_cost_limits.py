@@ -12,7 +12,7 @@ from sojourn.ports.tool import Question
 from sojourn.testing.app import make_settings
 from sojourn.testing.scripted_runtime import Ask, Fail, ReportCost, SayText, ScriptedRuntime
 from sojourn.testing.service_steps import ended, join_chunks, of, opened, stages, talk
-from sojourn.turn_support.cost_limits import CostBook
+from sojourn.turn_support.cost_limits import USAGE_KIND, CostBook
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ async def test_a_limit_that_is_set_during_a_turn_counts_what_was_spent_before(se
         await talk(serve(), session, "work")
     settings = make_settings(home)
     costs = CostBook(settings)
-    may_spend = await store.snapshot(lambda one: costs.open_budget(one, session))
+    may_spend = await store.snapshot(lambda one: costs.open_budget(one, one.list_records(USAGE_KIND, session=session)))
     may_spend(TurnId("t"), 0.1)
     settings.values["agent.spend_session_usd"] = 0.5
     with pytest.raises(SpendingLimit, match=r"has cost \$0\.90; its limit is \$0\.50"):
