@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import Field
 
 from sojourn.core.errors import Conflict
 from sojourn.core.events import Done
 from sojourn.core.sessions import Recorded, SessionId
 from sojourn.http import sse
-from sojourn.http.dependencies import ActivityDep, CallerDep, ServiceDep, StoreDep, StreamsDep
-from sojourn.http.sse import STREAM_RESPONSES, EventStream, to_frames
+from sojourn.http.dependencies import find_caller
+from sojourn.http.sse import STREAM_RESPONSES, EventStream, Streams, to_frames
 from sojourn.http.turns import TURN_FAULTS, Key, TurnBody
+from sojourn.ports.app import AppContext
 from sojourn.ports.service import Caller, Service, Turn
 from sojourn.ports.store import Log, Record, Store
 
@@ -62,15 +63,7 @@ async def _open_session(wanted: ChatBody, key: str | None, service: Service, sto
     response_class=EventStream,
     responses=STREAM_RESPONSES | TURN_FAULTS,
 )
-async def stream(
-    wanted: ChatBody,
-    service: ServiceDep,
-    store: StoreDep,
-    caller: CallerDep,
-    streams: StreamsDep,
-    activity: ActivityDep,
-    idempotency_key: Key = None,
-) -> EventStream:
+async def stream(request: Request, wanted: ChatBody, idempotency_key: Key = None) -> EventStream:
     """The first event is `metadata`, with `session_id` and `turn_id`; the stream ends after this turn's `done`.
 
     The same `Idempotency-Key` without a session is the same session and the same turn.
@@ -78,6 +71,10 @@ async def stream(
     Hanging up stops nothing. A stream that broke is resumed with `GET /api/sessions/{id}/events` and `Last-Event-ID`:
     the numbers are the same.
     """
+    context: AppContext = request.app.state.context  # each dependency that FastAPI solves costs as much as a statement
+    streams: Streams = request.app.state.streams
+    streams.check_room(request.scope)
+    service, store, caller = context.service, context.store, await find_caller(request)
     wanted.require_content()
     if wanted.session_id is None:
         session = await _open_session(wanted, idempotency_key, service, store, caller)
@@ -85,9 +82,9 @@ async def stream(
         session = SessionId(wanted.session_id)
         if wanted.attachments:  # `say` looks for the session itself; attachments are stored before
             await service.get(session, principal=caller.principal)
-    request = await wanted.to_request(session, idempotency_key, service, store)
-    turn = await service.say(session, request, caller, when_busy=wanted.when_busy)
-    activity.add_session(session)
+    said = await wanted.to_request(session, idempotency_key, service, store)
+    turn = await service.say(session, said, caller, when_busy=wanted.when_busy)
+    request.app.state.activity.add_session(session)
     log = service.watch(session, after=turn.after, principal=caller.principal)
     names = {"Sojourn-Session": session, "Sojourn-Turn": turn.id}
     return EventStream(streams, to_frames(filter_turn(turn, log), sse.event_frame), names)

@@ -84,7 +84,7 @@ async def _principal(request: Request) -> Principal:
     return Principal(_read_header(request, "principal") or OWNER)
 
 
-async def _caller(request: Request) -> Caller:
+async def find_caller(request: Request) -> Caller:
     """Who asks, and from which surface. Our own client names it; any other is `api`."""
     surface = _read_header(request, "surface", "api")
     if not re.fullmatch(SURFACE_PATTERN, surface):
@@ -102,7 +102,7 @@ async def _wants_exact_form(request: Request) -> bool:
 StoreDep = Annotated[Store, Depends(_store)]
 ServiceDep = Annotated[Service, Depends(_service)]
 PrincipalDep = Annotated[Principal, Depends(_principal)]
-CallerDep = Annotated[Caller, Depends(_caller)]
+CallerDep = Annotated[Caller, Depends(find_caller)]
 ExactForm = Annotated[bool, Depends(_wants_exact_form)]
 SessionReference = Annotated[
     str, Path(min_length=1, max_length=255, description="Its id, a unique beginning of it, or its title.")

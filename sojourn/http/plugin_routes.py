@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -37,8 +38,9 @@ class PluginRoutes:
         self._context = context
         self._infos: dict[str, PluginSchema] = {}
         self._pages: list[BaseRoute] = []
+        self.shows = lru_cache(maxsize=256)(self._shows)  # asked for each request
 
-    def shows(self, path: str) -> bool:
+    def _shows(self, path: str) -> bool:
         """Whether a page is at this path. Pages need no token: they hold nothing private."""
         scope = {"type": "http", "method": "GET", "path": path, "root_path": "", "headers": []}
         return any(route.matches(scope)[0] is not Match.NONE for route in self._pages)

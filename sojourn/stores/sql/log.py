@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sojourn.core.events import Chunk, Done, Event, Yielded
+from sojourn.core.events import STAGES, Chunk, Done, Event, Progress, Yielded
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
 from sojourn.stores.sql import questions
@@ -16,6 +16,7 @@ from sojourn.stores.sql.rows import (
     MESSAGE_COLUMNS,
     add_tool_names,
     count_tool_calls,
+    holds_text,
     message_from_row,
     message_from_values,
     message_row,
@@ -35,6 +36,7 @@ _TIME = MESSAGE_COLUMNS.index("timestamp")
 LOG_COLUMNS = ("session_id", "seq", *MESSAGE_COLUMNS)  # the columns of a message with its position in the log
 _COUNTERS = "message_count = message_count + ?, tool_call_count = tool_call_count + ?, last_active = ?, "
 EVENT_COLUMNS = TABLES_BY_NAME["events"].columns
+_STATUSES = ("completed", "failed", "cancelled", "interrupted")
 _FLAG_BATCH = 500  # messages in one UPDATE
 
 
@@ -106,11 +108,19 @@ def encode_event_row(
 ) -> tuple[tuple[Any, ...], Recorded]:
     """Returns the values of EVENT_COLUMNS, and the event as it will be read back."""
     name, data = encode_event(item)
-    is_redacted = isinstance(item, Chunk) and isinstance(item.text, Redacted)
-    text = escape(data) if is_redacted else to_stored_text(data, db.redact) or "{}"
+    is_clean = isinstance(item.text, Redacted) if isinstance(item, Chunk) else not _holds_text(item, lease.session)
+    text = escape(data) if is_clean else to_stored_text(data, db.redact) or "{}"
     as_stored = item if text == data and isinstance(item, Chunk) else decode_event(name, unescape(text))
     recorded = Recorded(session=lease.session, seq=seq, at=now, item=as_stored, turn=turn)
     return (lease.session, seq, turn, name, text, now), recorded
+
+
+def _holds_text(item: Event, session: SessionId) -> bool:
+    """Whether an event has a text in which a secret could be; most say only how far a turn is."""
+    if isinstance(item, Done):
+        numbers = [one.removeprefix(f"{session}:") for one in item.messages]
+        return item.status not in _STATUSES or not all(map(str.isdecimal, numbers)) or holds_text(item.usage)
+    return not isinstance(item, Progress) or item.stage not in STAGES or holds_text(item.detail)
 
 
 def read_page(

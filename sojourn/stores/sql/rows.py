@@ -6,6 +6,7 @@ Messages have functions of their own, which are fast. `encode_fields` and `decod
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
@@ -74,6 +75,7 @@ _COLUMN_OF = {
     "by": "requested_by",
 }
 _MAX_TOOL_NAMES, _MAX_NAME_CHARS = 500, 200  # names of a session, characters of a name
+_PLAIN_NAME = re.compile("[a-z_]{1,30}")
 _MARK = f"aside-{secrets.token_hex(16)}-"
 _JSON_FIELDS = ("value", "payload", "details", "health")
 _FLAG_FIELDS = ("possible_duplicate",)
@@ -258,13 +260,20 @@ def count_tool_calls(message: Message) -> int:
 def encode_json(value: Json, redact: Redactor) -> str:
     """Encodes a JSON document for a text column. Raises BadInput if the value is not JSON."""
     try:
-        text = _dump(value)
-        is_clean = len(text) <= INLINE_CHARS and redact(text) == text  # nothing has to be told apart: nearly always
+        text = _dump(value)  # nearly always there is nothing to redact, and so no identifier to tell apart
+        is_clean = not holds_text(value) or (len(text) <= INLINE_CHARS and redact(text) == text)
         return escape(text if is_clean else _encode_json(value, redact))
     except (TypeError, ValueError, RecursionError) as error:
         raise BadInput(
             f"The value is not JSON: {error}.", hint="Use texts, numbers, lists and dictionaries."
         ) from error
+
+
+def holds_text(value: Json) -> bool:
+    """Whether a JSON document has a text in which a secret could be, besides plain names of fields."""
+    if isinstance(value, Mapping):
+        return any(not _PLAIN_NAME.fullmatch(str(key)) or holds_text(one) for key, one in value.items())
+    return any(map(holds_text, value)) if isinstance(value, (list, tuple)) else isinstance(value, str) and value != ""
 
 
 def _encode_json(value: Json, redact: Redactor) -> str:
