@@ -27,6 +27,7 @@ from sojourn.text.redaction import Redactor
 
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"  # one snapshot for all statements
 WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
+QUERY = ""  # one statement, which is a transaction by itself
 CHANNEL = "sojourn"
 MAX_SCHEMA = 9999  # number of a migration
 # Divides by zero when a newer version has upgraded the store. It needs no answer, so it costs no round trip.
@@ -71,7 +72,8 @@ class PostgresDb:
     ) -> None:
         self._connection, self.redact = connection, redact
         self._clock, self._base, self._prepare = clock, base, prepare
-        self._queue: list[tuple[str, Sequence[Any]]] = [(begin, ())]
+        self._queue: list[tuple[str, Sequence[Any]]] = [(begin, ())] if begin else []
+        self._is_query = begin == QUERY
         if begin == WRITE:
             self._queue.append((_CHECK_SCHEMA, (newest,)))
         self._has_begun = False
@@ -168,7 +170,7 @@ class PostgresDb:
     # the end of the transaction
     def commit(self, *, notify: bool = True) -> None:
         """Commits, and then notifies other processes if it should. Without any statement it does nothing."""
-        if not self._has_begun and self._queue[-1][0] in (READ, WRITE, _CHECK_SCHEMA):
+        if self._is_query or (not self._has_begun and self._queue[-1][0] in (READ, WRITE, _CHECK_SCHEMA)):
             return
         self.is_committing = True
         commit = self._connection.cursor()

@@ -20,7 +20,7 @@ from sojourn.ports.store import Health, Removed, SearchHit, SearchQuery
 from sojourn.ports.store_admin import Progress, StoreStats, VerifyReport
 from sojourn.stores.postgres import feed, index, maintenance
 from sojourn.stores.postgres.connect import PostgresAddress
-from sojourn.stores.postgres.db import READ, WRITE, PostgresDb
+from sojourn.stores.postgres.db import QUERY, READ, WRITE, PostgresDb
 from sojourn.stores.postgres.documents import PostgresDocuments
 from sojourn.stores.postgres.errors import is_restarting, read_only_error
 from sojourn.stores.postgres.history import PostgresHistory
@@ -93,6 +93,9 @@ class PostgresStore(SqlStore):
 
     async def _read(self, work: Callable[[Db], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._transactions.run, work, READ)
+
+    async def _query(self, work: Callable[[Db], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._transactions.run, work, QUERY)
 
     # the log
     async def append(self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None) -> list[Recorded]:

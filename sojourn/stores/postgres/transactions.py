@@ -14,7 +14,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from sojourn.core.errors import SojournError, StoreNewer, StoreUnavailable
 from sojourn.stores.postgres.connect import Connection, PostgresAddress, configure, connect
-from sojourn.stores.postgres.db import READ, PostgresDb, ServerClock
+from sojourn.stores.postgres.db import QUERY, READ, PostgresDb, ServerClock
 from sojourn.stores.postgres.errors import RETRYABLE, is_restarting, translate
 from sojourn.stores.postgres.maintenance import redact_kept
 from sojourn.stores.postgres.migrate import StoreState, ensure_schema
@@ -137,7 +137,7 @@ class TransactionRunner:
     def _end_refused(self, db: PostgresDb, connection: Connection, pool: Pool, begin: str) -> None:
         """Ends a transaction whose work has raised. A rollback drops the prepared statements; a read needs none."""
         try:
-            if begin == READ:
+            if begin in (READ, QUERY):
                 return db.commit(notify=False)
         except psycopg.Error:
             pass

@@ -32,6 +32,13 @@ class ClaimFilter:
     out_of_turn: bool = False  # also a row behind one that is claimed
     limit: int = 1
 
+    @property
+    def is_possible(self) -> bool:
+        return self.limit > 0 and (self.accounts is None or bool(self.accounts))
+
+    def params(self, now: float, *limit: int) -> list[Any]:
+        return [now, *self.to_conditions().params, *limit]
+
     def to_conditions(self) -> Conditions:
         where = Conditions()
         if self.accounts is not None:
@@ -62,33 +69,45 @@ class ClaimTable(Generic[Item]):
     def decode(self, row: Row) -> Item:
         return decode_row(self.item_type, row)
 
-    def find_claimable(self, db: Db, wanted: ClaimFilter, *, lock: bool) -> list[Row]:
-        """Finds rows that may be claimed now: first those of dead owners, longest dead first, then the oldest."""
-        if wanted.limit <= 0 or (wanted.accounts is not None and not wanted.accounts):
+    def find_claimable(self, db: Db, wanted: ClaimFilter) -> list[Row]:
+        """Finds and locks rows that may be claimed: first those of dead owners, longest dead first, then the oldest."""
+        if not wanted.is_possible:
             return []
-        where = wanted.to_conditions()
-        locking = " FOR UPDATE SKIP LOCKED" if lock and db.for_update else ""
-        now, or_working = db.now(), "" if wanted.out_of_turn else f" OR e.state = '{self.working}'"
-        abandoned = db.fetch_all(
-            f"SELECT b.id, b.state FROM {self.table} b WHERE b.state = '{self.working}' AND b.lease_until < ? "
-            f"AND {where} ORDER BY b.lease_until, b.id LIMIT ?{locking}",
-            [now, *where.params, wanted.limit],
-        )
+        locking, now = " FOR UPDATE SKIP LOCKED" if db.for_update else "", db.now()
+        abandoned = db.fetch_all(f"{self._abandoned(wanted)} LIMIT ?{locking}", wanted.params(now, wanted.limit))
         if len(abandoned) == wanted.limit:
             return abandoned
-        waiting = db.fetch_all(
-            f"SELECT b.id, b.state FROM {self.table} b WHERE b.state = '{self.waiting}' AND b.next_try_at <= ? "
-            f"AND {where} AND NOT EXISTS (SELECT 1 FROM {self.table} e WHERE e.place = b.place "
-            f"AND e.state IN ('{self.waiting}', '{self.working}') AND e.id <> b.id "
-            f"AND ((e.id < b.id AND e.state = '{self.waiting}'){or_working})) ORDER BY b.id LIMIT ?{locking}",
-            [now, *where.params, wanted.limit - len(abandoned)],
+        room = wanted.limit - len(abandoned)
+        return [*abandoned, *db.fetch_all(f"{self._waiting(wanted)} LIMIT ?{locking}", wanted.params(now, room))]
+
+    def has_claimable(self, db: Db, wanted: ClaimFilter) -> bool:
+        """Whether `claim` would find a row. One query."""
+        if not wanted.is_possible:
+            return False
+        found = f"SELECT 1 AS found WHERE EXISTS ({self._abandoned(wanted)}) OR EXISTS ({self._waiting(wanted)})"
+        params = wanted.params(db.now())
+        return db.fetch_one(found, [*params, *params]) is not None
+
+    def _abandoned(self, wanted: ClaimFilter) -> str:
+        """The query for rows of dead owners; like the next one, of `wanted.params`."""
+        return (
+            f"SELECT b.id, b.state FROM {self.table} b WHERE b.state = '{self.working}' AND b.lease_until < ? "
+            f"AND {wanted.to_conditions()} ORDER BY b.lease_until, b.id"
         )
-        return [*abandoned, *waiting]
+
+    def _waiting(self, wanted: ClaimFilter) -> str:
+        or_working = "" if wanted.out_of_turn else f" OR e.state = '{self.working}'"
+        return (
+            f"SELECT b.id, b.state FROM {self.table} b WHERE b.state = '{self.waiting}' AND b.next_try_at <= ? "
+            f"AND {wanted.to_conditions()} AND NOT EXISTS (SELECT 1 FROM {self.table} e WHERE e.place = b.place "
+            f"AND e.state IN ('{self.waiting}', '{self.working}') AND e.id <> b.id "
+            f"AND ((e.id < b.id AND e.state = '{self.waiting}'){or_working})) ORDER BY b.id"
+        )
 
     def claim(self, db: Db, owner: str, wanted: ClaimFilter, seconds: float) -> list[Item]:
         """Claims rows for an owner for some seconds."""
         claimed, until = list[Row](), db.now() + seconds
-        for candidate in self.find_claimable(db, wanted, lock=True):
+        for candidate in self.find_claimable(db, wanted):
             takeover = self.on_takeover if candidate["state"] == self.working else ""
             ahead = ", ahead = 1" if wanted.out_of_turn and candidate["state"] == self.waiting else ""
             row = db.fetch_one(
@@ -110,7 +129,8 @@ class ClaimTable(Generic[Item]):
         )
         if row is None:
             raise self._claim_lost(db, item)
-        db.wake_names.add(self.topic)
+        if "state" in fields:  # else nobody may claim another row because of it
+            db.wake_names.add(self.topic)
         return self.decode(row)
 
     def release(self, db: Db, item: Item, seconds: float, error: str, **more: Any) -> Item:

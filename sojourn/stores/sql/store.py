@@ -52,6 +52,16 @@ def read_method(work: Callable[Concatenate[Db, P], T]) -> Callable[Concatenate[S
     return method
 
 
+def query_method(work: Callable[Concatenate[Db, P], T]) -> Callable[Concatenate[SqlStore, P], Coroutine[Any, Any, T]]:
+    """Makes a function that runs one query of a `Db` a method of the store; a query needs no transaction around it."""
+
+    @wraps(work)
+    async def method(self: SqlStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._query(lambda db: work(db, *args, **kwargs))
+
+    return method
+
+
 def write_method(work: Callable[Concatenate[Db, P], T]) -> Callable[Concatenate[SqlStore, P], Coroutine[Any, Any, T]]:
     """Makes a function of a `Db` a method of the store: it runs in one transaction, on disk when the method returns."""
 
@@ -81,6 +91,10 @@ class SqlStore(ABC):
         """Runs `work` on one snapshot of the store."""
 
     @abstractmethod
+    async def _query(self, work: Callable[[Db], T]) -> T:
+        """Runs `work`, which makes one query, without a transaction."""
+
+    @abstractmethod
     def _listen(self) -> None:
         """Starts forwarding notifications of other processes to `self.subscribers`."""
 
@@ -90,18 +104,18 @@ class SqlStore(ABC):
 
     # sessions
     create = write_method(sessions.create_session)
-    get = read_method(sessions.get_session)
+    get = query_method(sessions.get_session)
     resolve = read_method(sessions.resolve_session)
-    find = read_method(sessions.list_sessions)
+    find = query_method(sessions.list_sessions)
     count = read_method(sessions.count_sessions)
     branch = write_method(branch_session)
-    list_waiting = read_method(questions.list_waiting)
+    list_waiting = query_method(questions.list_waiting)
     count_facets = read_method(count_facets)
     change = write_method(change_session)
     set_title = write_method(set_title)
     put_blob = write_method(sessions.put_blob)
-    get_blob = read_method(sessions.get_blob)
-    get_question = read_method(questions.get_question)
+    get_blob = query_method(sessions.get_blob)
+    get_question = query_method(questions.get_question)
     set_flags = write_method(log.set_flags)
     end = write_method(log.end_session)
     set_driver = write_method(leases.set_driver)
@@ -112,16 +126,16 @@ class SqlStore(ABC):
 
     # records
     put_record = write_method(records.put_record)
-    get_record = read_method(records.get_record)
-    list_records = read_method(records.list_records)
+    get_record = query_method(records.get_record)
+    list_records = query_method(records.list_records)
     delete_record = write_method(records.delete_record)
-    stamp_records = read_method(records.stamp_records)
+    stamp_records = query_method(records.stamp_records)
 
     # hand-offs
     request_handoff = write_method(handoff_steps.request_handoff)
     get_handoff = read_method(get_handoff)
     get_handoff_state = read_method(handoff_steps.find_newest_handoff)
-    handoffs = read_method(handoff_steps.list_handoffs)
+    handoffs = query_method(handoff_steps.list_handoffs)
     list_pending_handoffs = read_method(handoff_steps.list_pending)
     renew_handoff = write_method(handoff_steps.renew_handoff)
     advance_handoff = write_method(handoff_steps.advance_handoff)
@@ -139,16 +153,16 @@ class SqlStore(ABC):
 
     # inbox and outbox
     add_incoming = write_method(inbox.add_incoming)
-    incoming_files = read_method(inbox.read_files)
+    incoming_files = query_method(inbox.read_files)
     update_incoming = write_method(inbox.update_incoming)
     finish_incoming = write_method(inbox.finish_incoming)
     release_incoming = write_method(inbox.release_incoming)
-    incoming = read_method(inbox.TABLE.list_items)
+    incoming = query_method(inbox.TABLE.list_items)
     put_outgoing = write_method(outbox.put_outgoing)
     renew_outgoing = write_method(outbox.renew_outgoing)
     finish_outgoing = write_method(outbox.finish_outgoing)
     release_outgoing = write_method(outbox.release_outgoing)
-    outgoing = read_method(outbox.TABLE.list_items)
+    outgoing = query_method(outbox.TABLE.list_items)
 
     async def claim_incoming(
         self,
@@ -168,17 +182,17 @@ class SqlStore(ABC):
         return await self._claim(outbox.TABLE, owner, ClaimFilter(lines, limit=limit), seconds)
 
     async def _claim(self, table: ClaimTable[Item], owner: str, wanted: ClaimFilter, seconds: float) -> list[Item]:
-        if not await self._read(lambda db: table.find_claimable(db, wanted, lock=False)):
+        if not await self._query(lambda db: table.has_claimable(db, wanted)):
             return []  # the usual case, which need not wait for the writer
         return await self._write(lambda db: table.claim(db, owner, wanted, seconds))
 
     # bindings and gateways
     bind = write_method(binding_rows.bind)
-    binding = read_method(binding_rows.get_binding)
-    bindings = read_method(binding_rows.list_bindings)
+    binding = query_method(binding_rows.get_binding)
+    bindings = query_method(binding_rows.list_bindings)
     unbind = write_method(binding_rows.unbind)
     heartbeat = write_method(gateway_rows.save_heartbeat)
-    gateways = read_method(gateway_rows.list_gateways)
+    gateways = query_method(gateway_rows.list_gateways)
     retire_gateway = write_method(gateway_rows.delete_gateway)
     lease_credential = write_method(gateway_rows.lease_credential)
     renew_credential = write_method(gateway_rows.renew_credential)
@@ -285,7 +299,7 @@ class SqlStore(ABC):
             await self._wait(wakeup, _FIRST_LOOK_SECONDS)
             while True:
                 wakeup.clear()
-                if await self._read(lambda db: leases.has_controls(db, lease)):
+                if await self._query(lambda db: leases.has_controls(db, lease)):
                     for control in await self._write(lambda db: leases.take_controls(db, lease)):
                         yield control
                 await self._wait(wakeup)

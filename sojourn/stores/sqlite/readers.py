@@ -13,15 +13,15 @@ from typing import Any
 from sojourn.stores.sqlite.writer import LoopMailbox, settle
 
 _BATCH_SECONDS = 0.0005  # how long a result may wait for the next one
-Work = Callable[[Any], Any]
+Work = Callable[[], Any]
 Job = tuple[Work, asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
 
 
 class ReaderPool:
     """A pool of reader threads, started by the first query; a query after `close` starts them again."""
 
-    def __init__(self, read: Callable[[Work], Any], count: int) -> None:
-        self._read, self._count = read, count
+    def __init__(self, count: int) -> None:
+        self._count = count
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._starting = threading.Lock()
@@ -62,7 +62,7 @@ class ReaderPool:
     def _run_job(self, job: Job, mailbox: LoopMailbox) -> None:
         work, loop, future = job
         try:
-            mailbox.send(loop, settle, future, self._read(work), None)
+            mailbox.send(loop, settle, future, work(), None)
         except BaseException as error:  # noqa: BLE001  the thread must survive; the caller gets the error
             mailbox.send(loop, settle, future, None, error)
 

@@ -60,7 +60,7 @@ class SqliteStore(SqlStore):
         self._is_open = self.read_only = False
         self._disk_full: StoreFull | None = None  # why it is open read-only, if the disk is full
         self._connections: list[sqlite3.Connection] = []  # idle, for reading
-        self._readers = ReaderPool(self._read_now, _READER_THREADS)
+        self._readers = ReaderPool(_READER_THREADS)
         self._mailbox = LoopMailbox()
         self._probed_at = float("-inf")  # when a health check has last written
         self._write_lock: WriteLock | None = None
@@ -176,22 +176,26 @@ class SqliteStore(SqlStore):
         return await future
 
     async def _read(self, work: Callable[[Db], T]) -> T:
-        result: T = await self._readers.run(work)
+        result: T = await self._readers.run(partial(self._read_now, work))
         return result
 
-    def _read_now(self, work: Callable[[Db], T]) -> T:
+    async def _query(self, work: Callable[[Db], T]) -> T:
+        result: T = await self._readers.run(partial(self._read_now, work, is_query=True))
+        return result
+
+    def _read_now(self, work: Callable[[Db], T], *, is_query: bool = False) -> T:
         self._open()
         try:
             connection = self._connections.pop()
         except IndexError:
             connection = connect(self.path, read_only=True)
         try:
-            return self._read_on(connection, work)
+            return self._read_on(connection, work, is_query)
         except sqlite3.OperationalError as error:
             if "decode to UTF-8" not in str(error):
                 raise translate(error, self.path) from error
             connection.text_factory = from_bytes  # another program wrote invalid UTF-8: keep the bytes
-            return self._read_on(connection, work)
+            return self._read_on(connection, work, is_query)
         except sqlite3.Error as error:
             raise translate(error, self.path) from error
         finally:
@@ -200,7 +204,9 @@ class SqliteStore(SqlStore):
             else:
                 self._connections.append(connection)
 
-    def _read_on(self, connection: sqlite3.Connection, work: Callable[[Db], T]) -> T:
+    def _read_on(self, connection: sqlite3.Connection, work: Callable[[Db], T], is_query: bool) -> T:
+        if is_query:
+            return work(self._make_db(connection))
         connection.execute("BEGIN")
         try:
             return work(self._make_db(connection))
