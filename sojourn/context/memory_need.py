@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import chain
 
 from sojourn.context.word_lists import load_words
 from sojourn.text.languages import guess_languages
@@ -59,17 +60,18 @@ _THIRD_PERSON = re.compile(r"^\s*(?:who|whose|when|where)\b|\b(?:he|she|they|his
 @lru_cache(maxsize=64)
 def find_lowest_score(said: str) -> float | None:
     """Returns how well a memory must fit a request; None if the request needs no memory."""
-    telling = [token.term for token in tokenize(said) if not is_stop_word(token.term)]
+    telling = (token.term for token in tokenize(said) if not is_stop_word(token.term))
+    first = next(telling, "")
     speaks_of_past = _PAST.search(said) is not None
-    if not telling or _COMMAND.search(said) or (_OPEN.search(said) and not _LONG_AGO.search(said)):
+    if not first or _COMMAND.search(said) or (_OPEN.search(said) and not _LONG_AGO.search(said)):
         return None
-    if all(term in load_words("workspace_words.txt") or term.isdigit() for term in telling):
+    if all(term in load_words("workspace_words.txt") or term.isdigit() for term in chain([first], telling)):
         return None
     if speaks_of_past:
         return PAST_SCORE
     if _GENERAL.search(said):
         return OTHER_SCORE
     is_german = guess_languages(token.term for token in tokenize(said)) == ("german",)  # its nouns are no names
-    if (_NAME.search(said) and not is_german) or _THIRD_PERSON.search(said) or is_unspaced(telling[0][0]):
+    if (_NAME.search(said) and not is_german) or _THIRD_PERSON.search(said) or is_unspaced(first[0]):
         return NAMED_SCORE
     return ASKED_SCORE if _ASKED.search(said) else OTHER_SCORE

@@ -31,6 +31,7 @@ RECENT_MESSAGES = 6  # the newest ones, which are not summarised
 REFRESH_AFTER_MESSAGES = 6  # new ones since the last summary
 MODEL_SECONDS = 60.0
 _MODEL_INPUT_TOKENS = 6000
+_INLINE_CHARS = 10_000
 _INSTRUCTIONS = (
     "Bring the summary of this conversation up to date. Keep decisions, facts, names, numbers, file paths and what is "
     "still open; leave out greetings. Plain sentences, at most 300 words, in the language of the conversation."
@@ -144,12 +145,18 @@ def _summary(text: str, older: Sequence[Message], *, by: str) -> Summary:
     return Summary(text=text, covers=len(older), mark=hash_messages(older), by=by)
 
 
+def _sum_tokens(texts: Sequence[str]) -> int:
+    return sum(map(estimate_tokens, texts))
+
+
 async def _count_tokens(messages: Sequence[Message], *, least: int) -> int:
     """Counts the tokens of messages; 0 if they have fewer than `least`, which their length alone mostly shows."""
     texts = [text_of(one) for one in messages]
-    if MAX_TOKENS_OF_CHARACTER * sum(map(len, texts)) < least:
+    size = sum(map(len, texts))
+    if MAX_TOKENS_OF_CHARACTER * size < least:
         return 0
-    tokens = await asyncio.to_thread(lambda: sum(map(estimate_tokens, texts)))
+    is_short = size < _INLINE_CHARS  # passing it to a thread would cost more
+    tokens = _sum_tokens(texts) if is_short else await asyncio.to_thread(_sum_tokens, texts)
     return tokens if tokens >= least else 0
 
 

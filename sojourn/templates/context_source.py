@@ -23,6 +23,7 @@ from sojourn.text.template_examples import render_examples
 from sojourn.text.token_count import estimate_tokens
 
 NAME = "templates"
+_MAX_TURNS = 1000  # whose outcomes are kept in memory
 
 
 def make(app: HasStore) -> TemplateSource:
@@ -38,6 +39,7 @@ class TemplateSource:
 
     def __init__(self, library: Library, *, automatic: bool = True, most: int = 1) -> None:
         self._library, self._automatic, self._most = library, automatic, most
+        self._outcomes: dict[str, SessionOutcome] = {}  # of sessions, from the start of a turn to its end
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # one per busy session
 
     def _lock_outcome(self, session: str) -> asyncio.Lock:
@@ -51,7 +53,9 @@ class TemplateSource:
             return await self._contribute(request)
 
     async def _contribute(self, request: ContextRequest) -> ContextContribution:
-        known = await self._load_outcome(request.session.id)
+        if len(self._outcomes) >= _MAX_TURNS:  # some ended without `after`
+            self._outcomes.clear()
+        known = self._outcomes[request.session.id] = await self._load_outcome(request.session.id)
         if request.template == "none":
             await self._drop_templates(known, known.templates)
             return ContextContribution()
@@ -74,7 +78,7 @@ class TemplateSource:
         if request.session.principal != OWNER:
             return
         async with self._lock_outcome(request.session.id):
-            known = await self._load_outcome(request.session.id)
+            known = self._outcomes.pop(request.session.id, None) or await self._load_outcome(request.session.id)
             if known.turns or not request.history:  # else the session began before outcomes were recorded
                 await self._save_outcome(known.after(kept, status))
 
@@ -135,6 +139,8 @@ class TemplateSource:
         return SessionOutcome.from_dict(found) if found else SessionOutcome(session=session)
 
     async def _save_outcome(self, outcome: SessionOutcome) -> None:
+        if outcome.session in self._outcomes:
+            self._outcomes[outcome.session] = outcome
         await self._library.note("outcome", outcome.session, outcome.to_dict())
 
 

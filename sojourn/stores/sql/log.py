@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from sojourn.core.events import STAGES, Chunk, Done, Event, Progress, Yielded
+from sojourn.core.events import STAGES, Chunk, Done, Event, Metadata, Progress, Yielded
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
 from sojourn.stores.sql import questions
@@ -107,12 +108,31 @@ def encode_event_row(
     db: Db, lease: Lease, seq: int, item: Event, turn: TurnId | None, now: float
 ) -> tuple[tuple[Any, ...], Recorded]:
     """Returns the values of EVENT_COLUMNS, and the event as it will be read back."""
-    name, data = encode_event(item)
+    name, data = encode_event(_shorten(item, lease.session, turn), is_brief=True)
     is_clean = isinstance(item.text, Redacted) if isinstance(item, Chunk) else not _holds_text(item, lease.session)
     text = escape(data) if is_clean else to_stored_text(data, db.redact) or "{}"
-    as_stored = item if text == data and isinstance(item, Chunk) else decode_event(name, unescape(text))
+    as_stored = item if text == data and isinstance(item, Chunk) else _decode(name, unescape(text), lease.session, turn)
     recorded = Recorded(session=lease.session, seq=seq, at=now, item=as_stored, turn=turn)
     return (lease.session, seq, turn, name, text, now), recorded
+
+
+def _shorten(event: Event, session: SessionId, turn: TurnId | None) -> Event:
+    """The event without what its row says: the session and the turn."""
+    if isinstance(event, Metadata) and (event.session_id, event.turn_id) == (session, turn):
+        return replace(event, session_id="", turn_id="")
+    if isinstance(event, Done):
+        return replace(event, messages=tuple(one.removeprefix(session) for one in event.messages))
+    return event
+
+
+def _decode(name: str, data: str, session: SessionId, turn: TurnId | None) -> Event:
+    """Decodes an event, with the session and the turn of its row."""
+    event = decode_event(name, data)
+    if isinstance(event, Metadata):
+        return replace(event, session_id=event.session_id or session, turn_id=event.turn_id or turn or "")
+    if isinstance(event, Done):
+        return replace(event, messages=tuple(session + one if one[:1] == ":" else one for one in event.messages))
+    return event
 
 
 def _holds_text(item: Event, session: SessionId) -> bool:
@@ -151,8 +171,10 @@ def _recorded_message(row: Row) -> Recorded:
 def _recorded_event(row: Row, after: int) -> Recorded:
     """Decodes an event for a reader who knows everything up to a number."""
     name, data = row["name"], unescape(row["data"])
-    item = Chunk(cut_folded(data, after)) if name == "chunk" and is_folded(data) else decode_event(name, data)
-    return Recorded(session=row["session_id"], seq=row["seq"], at=row["at"], turn=row["turn_id"], item=item)
+    session, turn = row["session_id"], row["turn_id"]
+    is_run = name == "chunk" and is_folded(data)
+    item = Chunk(cut_folded(data, after)) if is_run else _decode(name, data, session, turn)
+    return Recorded(session=session, seq=row["seq"], at=row["at"], turn=turn, item=item)
 
 
 def set_flags(db: Db, lease: Lease, seqs: Sequence[int], *, active: bool, compacted: bool) -> int:

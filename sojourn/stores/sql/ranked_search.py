@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from operator import neg
+from typing import Any
 
 from sojourn.core.messages import Message
 from sojourn.ports.store import SearchHit, SearchQuery
@@ -24,7 +25,7 @@ from sojourn.stores.sql.search import (
     search_titles,
     to_conditions,
 )
-from sojourn.text.escape import unescape
+from sojourn.text.escape import escape, unescape
 from sojourn.text.query import Snippet, build_snippet, matches_text, parse_query
 from sojourn.text.rank import Candidate, RankedQuery
 
@@ -168,8 +169,11 @@ class _RankedSearch:
             found = self._fetch("m.session_id = ?", [self._query.session], f" ORDER BY m.seq DESC LIMIT {_LIST_ROWS}")
             self._is_capped = len(found) >= _LIST_ROWS
         elif self._index.indexed_to is not None:
-            sql = f"{_SELECT} WHERE s.id = m.session_id AND m.id > ?"
-            rows = self._db.fetch_all(sql, [self._index.indexed_to])
+            sql, params = f"{_SELECT} WHERE s.id = m.session_id AND m.id > ?", list[Any]([self._index.indexed_to])
+            if self._is_recall:  # the request itself waits for the index, and has each of its words
+                sql = f"{sql} AND (m.session_id <> ? OR m.active = 0)"
+                params.append(escape(self._query.recall_in or ""))
+            rows = self._db.fetch_all(sql, params)
             found = [_to_found(row) for row in rows if self._may_have_words(row)]
         else:
             return []

@@ -16,7 +16,8 @@ def test_names_and_numbers_are_no_text(value):
 
 
 @pytest.mark.parametrize(
-    "value", [KEY, {"a": KEY}, {"a": [{"b": KEY}]}, {KEY: 1}, {KEY: ""}, ("x", KEY), {"password": "swordfish"}, {1: KEY}]
+    "value",
+    [KEY, {"a": KEY}, {"a": [{"b": KEY}]}, {KEY: 1}, {KEY: ""}, ("x", KEY), {"password": "swordfish"}, {1: KEY}],
 )
 def test_everything_else_is(value):
     assert holds_text(value)

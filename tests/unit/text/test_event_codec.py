@@ -47,7 +47,7 @@ def test_the_names_are_for_ever():
 def test_the_data_is_a_json_object_of_the_fields():
     assert encode_event(Progress("tool", MappingProxyType({"name": "é"}))) == (
         "progress",
-        '{"stage": "tool", "detail": {"name": "é"}}',
+        '{"stage":"tool","detail":{"name":"é"}}',
     )
     assert json.loads(encode_event(Done())[1]) == {"status": "completed", "usage": {}, "messages": []}
 
