@@ -154,14 +154,10 @@ class LocalService(LibraryService, ApprovalList):
         await self._recover_first()
         read = partial(_read_for_request, session=session, said=said, by=by, costs=self._costs)
         past = await self._store.snapshot(read)
-        selected = await select_runtime(self._runtimes, past.session, past.runtime, said)
+        found = past.session
+        selected = await select_runtime(self._runtimes, found, past.runtime, said)
         record = TurnRecord(
-            session=session,
-            principal=past.session.principal,
-            said=said,
-            by=by,
-            runtime=selected.runtime,
-            model=selected.model,
+            session=session, principal=found.principal, said=said, by=by, runtime=selected.runtime, model=selected.model
         )
         accept = self._queue.accept(record, past=past, keep_runtime=selected.new, wait=when_busy == "wait")
         return await asyncio.shield(asyncio.create_task(accept))  # a caller that disconnects does not cancel it

@@ -159,10 +159,19 @@ class TurnWriter:
     async def _store(self, batch: _Batch) -> list[Recorded]:
         if not batch.along and not batch.end:
             return await self.store.append(self.lease, batch.items, turn=self.turn)
-        append = partial(
-            append_batch, lease=self.lease, batch=batch, turn=self.turn, state=self.state, last_seq=self.after
-        )
-        return await self.store.transact(append)
+        return await self.store.transact(partial(self._append_batch, batch=batch))
+
+    def _append_batch(self, store: Transaction, batch: _Batch) -> list[Recorded]:
+        """Stores a batch. Only the lease holder appends, so the last number is known."""
+        lease, items, along = self.lease, batch.items, batch.along
+        if batch.end:
+            build_end = batch.end[0]
+            state = self.state.expect(lease.session, items, self.after)
+            items, along = [*items, *build_end(state, self.after + len(items))], [*along, batch.end[1]]
+        kept = store.append(lease, items, turn=self.turn, release=batch.end is not None)
+        for one in along:
+            one(store, lease.session)
+        return kept
 
     async def _find_committed(self, batch: _Batch) -> list[Recorded]:
         """Items in doubt that were committed. Renewing the lease waits for an append; the end released it."""
@@ -252,21 +261,6 @@ class RuntimeSink:
             await self._writer.store.set_flags(self._writer.lease, seqs, active=False, compacted=True)
         shown: CompactionDetail = {"status": "kept", "messages": len(seqs), "from": first, "to": last, "summary": at}
         await self._writer(Progress("compaction", shown))
-
-
-def append_batch(
-    store: Transaction, lease: Lease, batch: _Batch, turn: TurnId, state: TurnState, last_seq: int
-) -> list[Recorded]:
-    """Stores a batch. Only the lease holder appends, so it knows the last number."""
-    items, along = batch.items, batch.along
-    if batch.end:
-        build_end = batch.end[0]
-        items = [*items, *build_end(state.expect(lease.session, items, last_seq), last_seq + len(items))]
-        along = [*along, batch.end[1]]
-    kept = store.append(lease, items, turn=turn, release=batch.end is not None)
-    for one in along:
-        one(store, lease.session)
-    return kept
 
 
 def _move_lease(store: Transaction, old: Lease, turn: TurnId, surface: str) -> Lease:

@@ -117,6 +117,8 @@ class _RankedSearch:
             most = self._most if len(words) > 1 else max(_PAGE_ROWS, self._skip + self._query.limit) + _PAGE_ROWS
             lists = self._list_rows(base, most)
             self._is_capped = any(len(ids) >= most for ids in lists)
+            if words and not direct and not any(lists):
+                return {}
         last = fetch_number(self._db, "SELECT max(id) AS n FROM messages")
         having = [
             _estimate_count(ids, last, self._most) + sum(found.candidate.counts[number] > 0 for found in direct)

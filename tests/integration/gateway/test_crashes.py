@@ -23,8 +23,8 @@ CRASHES = {
     "after the place was bound": ("bind", True, None),
     "before the turn began": ("transact", False, "begin_turn"),
     "after the turn had begun": ("transact", True, "begin_turn"),
-    "before the end of the turn": ("transact", False, "append_batch"),
-    "after the end of the turn": ("transact", True, "append_batch"),
+    "before the end of the turn": ("transact", False, "_append_batch"),
+    "after the end of the turn": ("transact", True, "_append_batch"),
     "before the message was finished": ("finish_incoming", False, None),
     "after the answer was claimed": ("claim_outgoing", True, None),
 }

@@ -48,7 +48,7 @@ async def test_a_turn_whose_answer_cannot_be_stored_fails_and_ends(service, stor
 
     async def refuse_once(work):
         name = getattr(getattr(work, "func", work), "__name__", "")
-        if name == "append_batch" and not tries:
+        if name == "_append_batch" and not tries:
             tries.append(work)
             raise StoreFull("The disk is full.")
         return await transact(work)
