@@ -146,7 +146,10 @@ class InboxWorker(RowWorker):
                     if not decode_inbound(item).handoff:
                         await self._receive_handoffs_first(active)
                     await asyncio.sleep(_RETRY_SECONDS)
-            await self._store.finish_incoming(item, turn=turn)
+            if turn is not None and active.unsent:
+                await self._store.answer_incoming(item, active.unsent, turn=turn)
+            else:
+                await self._store.finish_incoming(item, turn=turn)
         except LeaseLost as error:
             logger.info("incoming %s is handled by another gateway: %s", item.id, error)
         except StoreUnavailable as error:
@@ -155,7 +158,7 @@ class InboxWorker(RowWorker):
             logger.exception("incoming %s could not be handled", item.id)
             await self._fail(item, error)
         finally:
-            active.session = active.question = None
+            active.session, active.question, active.unsent = None, None, []
 
     async def _receive_handoffs_first(self, active: ActiveConversation) -> None:
         """Handles hand-offs to this very conversation ahead of the message that waits for them."""

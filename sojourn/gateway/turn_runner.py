@@ -27,11 +27,13 @@ from sojourn.gateway.streaming import StreamingMessage
 from sojourn.ports.gateway_store import Incoming, OutgoingDraft
 from sojourn.ports.platform import CanReact, CanType, Sent
 from sojourn.ports.service import Caller, Turn, TurnRequest
+from sojourn.ports.store import Log
 from sojourn.text.codec import decode_value
 
 _MAX_ATTEMPTS = 10  # turns for one message, if a crash interrupts each of them
 _TYPING_SECONDS = 4.0  # between two typing signals
 _REACTION_TIMEOUT_SECONDS = 10.0
+_HOLD_SECONDS = 0.05  # for an answer to wait for the end of its turn
 _UNFINISHED = ("interrupted", "cancelled", "failed")
 
 
@@ -67,6 +69,7 @@ class ChatTurnState:
         self.session: SessionId | None = None  # in which it runs
         self.question: OpenQuestion | None = None  # what it asks
         self.steer_results: dict[str, bool] = {}  # text meant for it → whether it accepted the text
+        self.unsent: list[OutgoingDraft] = []  # its answer, which is stored with the end of the message
 
 
 class TurnRunner:
@@ -89,7 +92,7 @@ class TurnRunner:
         """Runs the turn for a message, or goes on with it where a crash interrupted it.
 
         handoff: the hand-off whose first turn this is; its failure is not sent to the chat.
-        state: updated while the turn runs.
+        state: updated while the turn runs; the caller stores what is `unsent` in the end.
         """
         store, outcome = self._context.store, TurnOutcome()
         for attempt in range(_MAX_ATTEMPTS):
@@ -99,7 +102,7 @@ class TurnRunner:
                 item = await store.update_incoming(
                     item, seconds=self._context.lease_seconds, session=session.id, turn=turn.id
                 )
-            follower = _TurnFollower(self._context, turn, to, by, handoff, state or ChatTurnState())
+            follower = _TurnFollower(self._context, turn, to, by, handoff, state)
             async with _show_presence(self._context, to, decode_inbound(item)):
                 outcome = await follower.run()
             if not outcome.is_repeatable:
@@ -127,10 +130,16 @@ class _TurnFollower:
     """Reads the log of one turn and enqueues what the chat should see."""
 
     def __init__(
-        self, context: GatewayContext, turn: Turn, to: ReplyTarget, by: Caller, handoff: str, state: ChatTurnState
+        self,
+        context: GatewayContext,
+        turn: Turn,
+        to: ReplyTarget,
+        by: Caller,
+        handoff: str,
+        state: ChatTurnState | None,
     ) -> None:
         self._context, self._turn, self._to, self._by, self._handoff = context, turn, to, by, handoff
-        self._state = state
+        self._state, self._holds = state or ChatTurnState(), state is not None
         self._prompts = ApprovalPrompts(context, turn, to, by)
         self._streaming = StreamingMessage(context, turn, to, handoff)
         self._outcome = TurnOutcome(turn=turn.id)
@@ -139,16 +148,38 @@ class _TurnFollower:
         """Follows the turn to its end."""
         log = self._context.service.watch(self._turn.session, after=self._turn.after, principal=self._by.principal)
         async with aclosing(log):
-            async for entry in log:
+            while entry := await self._read_next(log):
                 if entry.turn != self._turn.id:
                     continue
-                if drafts := await self._to_drafts(entry):
-                    await self._context.store.put_outgoing(drafts)
-                if isinstance(entry.item, Done):
+                is_done, drafts = isinstance(entry.item, Done), await self._to_drafts(entry)
+                if not is_done:
+                    await self._send_held()
+                self._state.unsent += drafts
+                if not (self._holds and (is_done or self._outcome.has_answer)):
+                    await self._send_held()
+                if is_done:
                     self._state.question = None
                     await self._prompts.close()
                     break
         return self._outcome
+
+    async def _read_next(self, log: Log) -> Recorded | None:
+        """The next entry. An answer is held until the turn is done, which is nearly always at once."""
+        if not self._state.unsent:
+            return await anext(log, None)
+        upcoming = asyncio.ensure_future(anext(log, None))
+        try:
+            await asyncio.wait((upcoming,), timeout=_HOLD_SECONDS)
+            if not upcoming.done():
+                await self._send_held()
+            return await upcoming
+        finally:
+            await cancel_tasks([upcoming])
+
+    async def _send_held(self) -> None:
+        if self._state.unsent:
+            await self._context.store.put_outgoing(self._state.unsent)
+            self._state.unsent = []
 
     async def _to_drafts(self, entry: Recorded) -> list[OutgoingDraft]:
         """The messages that one log entry becomes in the chat."""

@@ -152,7 +152,7 @@ class LocalService(LibraryService, ApprovalList):
         if said.allow:
             require_owner(by)
         await self._recover_first()
-        read = partial(_read_for_request, session=session, said=said, by=by, costs=self._costs)
+        read = partial(_read_past, session=session, said=said, by=by, costs=self._costs)
         past = await self._store.snapshot(read)
         found = past.session
         selected = await select_runtime(self._runtimes, found, past.runtime, said)
@@ -294,9 +294,7 @@ def caller_label(by: Caller) -> str:
     return by.holder or by.name or by.surface
 
 
-def _read_for_request(
-    store: Transaction, session: SessionId, said: TurnRequest, by: Caller, costs: CostBook
-) -> SessionPast:
+def _read_past(store: Transaction, session: SessionId, said: TurnRequest, by: Caller, costs: CostBook) -> SessionPast:
     """The session and its past. NotFound, also for an attachment that was never stored."""
     found = store.get(session, principal=None if by.principal == OWNER else by.principal)
     for one in said.attachments:

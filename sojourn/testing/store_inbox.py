@@ -12,7 +12,7 @@ import pytest
 
 from sojourn.core.errors import BadInput, LeaseLost, NotFound
 from sojourn.core.sessions import TurnId
-from sojourn.ports.gateway_store import Incoming
+from sojourn.ports.gateway_store import Incoming, OutgoingDraft
 from sojourn.ports.platform import File
 from sojourn.ports.store import Store
 from sojourn.testing.store_secrets import KEY, find_traces
@@ -82,6 +82,16 @@ class InboxContract:
         failed = await store.finish_incoming(taken, "failed", error=f"{KEY} {ODD}")
         assert (taken.owner, failed.error) == (ODD, f"[redacted:api-key] {ODD}")
         assert await find_traces(store, "Ab1Ab1") == []
+
+    async def test_an_answer_is_stored_with_the_end_of_its_message_or_not_at_all(self, store: Store) -> None:
+        await receive(store, "m1")
+        item = await claim_one(store)
+        answer = OutgoingDraft(key="m1/answer", platform="telegram", account="bot", place=HOME, payload="words")
+        with pytest.raises(LeaseLost):
+            await store.answer_incoming(replace(item, fence=0), [answer], turn=TurnId("t_1"))
+        assert await store.outgoing() == []
+        done = await store.answer_incoming(item, [answer], turn=TurnId("t_1"))
+        assert (done.state, done.turn, [one.key for one in await store.outgoing()]) == ("done", "t_1", ["m1/answer"])
 
     # files
     async def test_files_come_along_as_they_are_until_the_message_is_done(self, store: Store, again: Store) -> None:

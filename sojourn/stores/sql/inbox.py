@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId, TurnId
-from sojourn.ports.gateway_store import Incoming
+from sojourn.ports.gateway_store import Incoming, OutgoingDraft
 from sojourn.ports.platform import File
 from sojourn.stores.sql.db import Db, insert_statement
+from sojourn.stores.sql.outbox import put_outgoing
 from sojourn.stores.sql.row_claims import RELEASED, ClaimTable
 from sojourn.stores.sql.rows import encode_json
 from sojourn.stores.sql.sessions import check_session_exists
@@ -75,6 +76,11 @@ def finish_incoming(
     if state == "done":
         db.execute("DELETE FROM inbox_files WHERE inbox_id = ?", (item.id,))
     return finished
+
+
+def answer_incoming(db: Db, item: Incoming, drafts: Sequence[OutgoingDraft], *, turn: TurnId) -> Incoming:
+    put_outgoing(db, drafts)
+    return finish_incoming(db, item, turn=turn)
 
 
 def release_incoming(db: Db, item: Incoming, *, seconds: float = 0.0, error: str = "") -> Incoming:

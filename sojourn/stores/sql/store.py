@@ -156,6 +156,7 @@ class SqlStore(ABC):
     incoming_files = query_method(inbox.read_files)
     update_incoming = write_method(inbox.update_incoming)
     finish_incoming = write_method(inbox.finish_incoming)
+    answer_incoming = write_method(inbox.answer_incoming)
     release_incoming = write_method(inbox.release_incoming)
     incoming = query_method(inbox.TABLE.list_items)
     put_outgoing = write_method(outbox.put_outgoing)

@@ -25,7 +25,8 @@ CRASHES = {
     "after the turn had begun": ("transact", True, "begin_turn"),
     "before the end of the turn": ("transact", False, "_append_batch"),
     "after the end of the turn": ("transact", True, "_append_batch"),
-    "before the message was finished": ("finish_incoming", False, None),
+    "before the message was answered": ("answer_incoming", False, None),
+    "after the message was answered": ("answer_incoming", True, None),
     "after the answer was claimed": ("claim_outgoing", True, None),
 }
 
