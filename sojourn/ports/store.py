@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from sojourn.core.events import Yielded
 from sojourn.core.messages import Json
@@ -137,6 +137,7 @@ class PendingQuestion:
 class Transaction(Protocol):
     """The store inside one transaction, without awaiting. Each method is described where the store has it."""
 
+    def create(self, **values: Any) -> Session: ...
     def get(self, session: SessionId, *, principal: Principal | None = None) -> Session: ...
     def change(self, old: Session, new: Session) -> Session: ...
     def set_title(self, session: SessionId, title: str, *, instead_of: str | None = None) -> str | None: ...

@@ -136,13 +136,13 @@ class LocalService(LibraryService, ApprovalList):
         self._runtimes.require_known(runtime)
         if parent is not None:
             await self.get(parent, principal=by.principal)
-        session = await self._store.create(
-            principal=by.principal, source=by.surface, title=title, model=model, cwd=cwd or None, parent=parent
-        )
-        if runtime:
-            save = partial(save_selection, session=session.id, runtime=runtime, model=model or "")
-            session = await self._store.transact(save)
-        return session
+        values = {"principal": by.principal, "source": by.surface, "title": title, "model": model, "cwd": cwd or None}
+
+        def create(store: Transaction) -> Session:
+            session = store.create(**values, parent=parent)
+            return save_selection(store, session.id, runtime, model or "") if runtime else session
+
+        return await self._store.transact(create)
 
     async def say(
         self, session: SessionId, said: TurnRequest, by: Caller, *, when_busy: Literal["refuse", "wait"] = "refuse"

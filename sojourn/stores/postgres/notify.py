@@ -16,7 +16,7 @@ from sojourn.stores.postgres.db import CHANNEL, send_notification
 
 _FIRST_RETRY_SECONDS = 0.1
 _MAX_RETRY_SECONDS = 5.0
-_GATHER_SECONDS = 0.025  # how long names gather after a notification was sent
+_GATHER_SECONDS = 0.05  # how long names gather after a notification was sent
 
 
 class PostgresNotifier:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from sojourn.core.sessions import Recorded, SessionId
+from sojourn.core.sessions import Recorded, Session, SessionId
 from sojourn.stores.sql import leases, log, questions, records, session_changes, sessions
 from sojourn.stores.sql.db import Db
 
@@ -30,6 +30,9 @@ class SqlTransaction:
 
     def __init__(self, db: Db) -> None:
         self._db = db
+
+    def create(self, **values: Any) -> Session:
+        return sessions.create_session(self._db, **values)
 
     get = _method(sessions.get_session)
     change = _method(session_changes.change_session)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sojourn.core.messages import Message
 from sojourn.ports.store import SearchHit, SearchQuery
-from sojourn.stores.sql.db import Db, fetch_number
+from sojourn.stores.sql.db import Db, fetch_number, insert_rows
 from sojourn.stores.sql.ranked_search import search_messages
 from sojourn.stores.sql.rows import all_terms, derived_terms, index_terms
 from sojourn.stores.sql.search import Candidates, TermConditions
@@ -100,7 +100,7 @@ def insert_terms(db: Db, state: IndexState, entries: Entries) -> None:
         db.execute("INSERT INTO search_index(search_index) VALUES ('delete-all')")
     rows = db.fetch_all("SELECT id FROM messages WHERE id BETWEEN ? AND ?", (entries[0][0], entries[-1][0]))
     there = {row["id"] for row in rows}
-    db.execute_many(_INSERT, (entry for entry in entries if entry[0] in there))
+    insert_rows(db, "search_index", ("rowid", "terms"), [entry for entry in entries if entry[0] in there])
     _save_state(db, IndexState(entries[-1][0], state.underived_to))
 
 

@@ -18,7 +18,7 @@ CRASHES = {
     "before it was kept": ("add_incoming", False, None),
     "after it was kept": ("add_incoming", True, None),
     "after it was claimed": ("claim_incoming", True, None),
-    "after the session was opened": ("create", True, None),
+    "after the session was opened": ("transact", True, "create"),
     "after the session was noted": ("update_incoming", True, None),
     "after the place was bound": ("bind", True, None),
     "before the turn began": ("transact", False, "begin_turn"),
@@ -40,7 +40,11 @@ async def test_a_message_is_answered_once_whenever_the_gateway_dies(home, store,
     async with world(home, store, **QUICK) as at:
         dying = Mortal(store)
         await at.start(store=dying)
-        dying.dies(call, after=after, having=lambda *given, **_: not work or given[0].func.__name__ == work)
+        dying.dies(
+            call,
+            after=after,
+            having=lambda *given, **_: not work or getattr(given[0], "func", given[0]).__name__ == work,
+        )
         at.network.say("42", "hello there")
         await at.until(lambda: dying.dead)
         await at.stop(at.gateways[0])
