@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Build = Callable[[Mapping[str, Any]], App]
     _build: Build = build
 
-_COLLECTOR_THRESHOLDS = 10_000, 20, 20  # new objects, young and middle-aged rounds: importing makes objects that stay
+_COLLECTOR_THRESHOLDS = 200_000, 20, 20  # new objects, young and middle-aged rounds: importing makes objects that stay
 BUILD: Lazy[Build] = Lazy("sojourn.app:build")  # `sojourn --help` builds no application
 
 

@@ -1,20 +1,29 @@
-"""Word vectors of the package wordllama, for English. `embeddings` loads this module by name."""
+"""Word vectors of the package wordllama, for English. `embeddings` loads this module by name.
+
+Only the package's two files are used: its program would import an HTTP client, and copy the table into memory.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 
 import numpy
-import wordllama
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 
 from sojourn.core.errors import MissingPackage
 from sojourn.ports.app import HasSettings
 from sojourn.text.stemming import is_stop_word
 
+_WEIGHTS = "weights/l2_supercat_256.safetensors"
+_TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+_BATCH_TEXTS = 64  # embedded at once
 _MAX_CACHED_VECTORS = 20_000  # vectors of texts
 _MAX_WORDS = 32_768  # in the table of word vectors; further ones resemble nothing
 _SAME_WORD = 0.8  # similarity from which on a word counts as another form of the same
@@ -25,19 +34,25 @@ class WordVectors:
     """Embeds a text as the mean of its word vectors; subtracts the mean of all texts before comparing."""
 
     def __init__(self, _app: HasSettings) -> None:
+        found = find_spec("wordllama")
+        if found is None:
+            raise MissingPackage("wordllama is not installed.", hint="Install it with pip.")
+        folder = Path(str(found.origin)).parent
         try:
-            # wordllama's own lookup misses the files it ships, and would then download them.
-            self._model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
-        except (OSError, ValueError) as error:
+            self._tokenizer = Tokenizer.from_buffer((folder / _TOKENIZER).read_bytes())
+            self._table = _map_table(folder / _WEIGHTS)
+        except (OSError, ValueError, KeyError) as error:
             raise MissingPackage(f"wordllama cannot be used: {error}.", hint="Install it again with pip.") from error
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
         self._cache: dict[str, NDArray[numpy.float32]] = {}
         self._row_of: dict[str, int] = {}  # of words, in the table below
-        self._words = numpy.zeros((_MAX_WORDS, self._model.embedding.shape[1]), numpy.float32)
+        self._words = numpy.zeros((_MAX_WORDS, self._table.shape[1]), numpy.float32)
         self._lock = Lock()
 
     @property
     def name(self) -> str:
-        return f"wordllama-{wordllama.__version__}"
+        return f"wordllama-{version('wordllama')}"
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         return [[float(value) for value in row] for row in _normalise(self._vectors(texts))]
@@ -80,7 +95,7 @@ class WordVectors:
             row_of.update(dict.fromkeys(new, 0))
             row_of.update(zip(telling, range(first, first + len(telling)), strict=True))
             if telling:
-                self._words[first : first + len(telling)] = self._model.embed(telling, norm=True)
+                self._words[first : first + len(telling)] = self._embed(telling)
         return numpy.fromiter(map(row_of.__getitem__, words), numpy.intp, len(words))
 
     def _vectors(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
@@ -88,8 +103,33 @@ class WordVectors:
             if len(self._cache) > _MAX_CACHED_VECTORS:
                 self._cache.clear()
             if new := [text for text in dict.fromkeys(texts) if text not in self._cache]:
-                self._cache.update(zip(new, self._model.embed(new, norm=True), strict=True))
+                self._cache.update(zip(new, self._embed(new), strict=True))
             return numpy.stack([self._cache[text] for text in texts])
+
+    def _embed(self, texts: list[str]) -> NDArray[numpy.float32]:
+        """Returns the mean of the vectors of each text's tokens, of length 1; zeros for a text without any."""
+        tokens = [one.ids for one in self._tokenizer.encode_batch(texts, add_special_tokens=False)]
+        means = numpy.zeros((len(texts), self._table.shape[1]), numpy.float32)
+        for first in range(0, len(texts), _BATCH_TEXTS):
+            batch = tokens[first : first + _BATCH_TEXTS]
+            filled = [at for at, ids in enumerate(batch) if ids]
+            if filled:
+                ids = numpy.concatenate([batch[at] for at in filled])
+                starts = numpy.cumsum([0, *(len(batch[at]) for at in filled[:-1])])
+                rows = self._table[numpy.minimum(ids, len(self._table) - 1)].astype(numpy.float32)
+                means[[first + at for at in filled]] = numpy.add.reduceat(rows, starts, axis=0)
+        return _normalise(means)
+
+
+def _map_table(path: Path) -> NDArray[numpy.float16]:
+    """Maps the table of a safetensors file; its rows are read when they are needed. ValueError, KeyError."""
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        about = json.loads(file.read(size))["embedding.weight"]
+    if about["dtype"] != "F16":
+        raise ValueError(f"{path.name} is not of half floats")
+    offset = 8 + size + about["data_offsets"][0]
+    return numpy.memmap(path, "<f2", mode="r", offset=offset, shape=tuple(about["shape"]))
 
 
 def _normalise(rows: NDArray[numpy.float32]) -> NDArray[numpy.float32]:

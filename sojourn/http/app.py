@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, FastAPI
 
 from sojourn.http import (
-    anthropic_messages,
     approvals,
     attachments,
     chat,
     chat_commands,
-    completions,
     embeddings,
     event_routes,
     login,
@@ -19,7 +19,6 @@ from sojourn.http import (
     openapi,
     problems,
     proof,
-    responses,
     runtimes,
     search,
     sessions,
@@ -34,12 +33,27 @@ from sojourn.http.activity import Activity, ActivityMiddleware
 from sojourn.http.admissions import Admissions
 from sojourn.http.auth import AuthMiddleware
 from sojourn.http.browser_sessions import BrowserSessions
+from sojourn.http.lazy_router import LazyRouter
 from sojourn.http.one_time_links import OneTimeLinks
 from sojourn.http.phone_address import public_name
 from sojourn.http.plugin_routes import PluginRoutes
 from sojourn.http.sse import Streams
 from sojourn.http.stats_cache import StatsCache
+from sojourn.lazy import Lazy
 from sojourn.ports.app import AppContext
+
+if TYPE_CHECKING:
+    from sojourn.http.anthropic_messages import router as anthropic_router
+    from sojourn.http.completions import router as completions_router
+    from sojourn.http.responses import router as responses_router
+
+    _routers: list[APIRouter] = [completions_router, responses_router, anthropic_router]
+
+_MODEL_APIS: tuple[Lazy[APIRouter], ...] = (  # of OpenAI and of Anthropic
+    Lazy("sojourn.http.completions:router"),
+    Lazy("sojourn.http.responses:router"),
+    Lazy("sojourn.http.anthropic_messages:router"),
+)
 
 
 def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> FastAPI:
@@ -57,24 +71,19 @@ def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> Fas
     app.state.stats = StatsCache()
     app.state.streams = Streams(float(context.settings["server.heartbeat_seconds"]))
     problems.install(app)
-    talking = (
-        turns,
-        approvals,
-        chat_commands,
-        event_routes,
-        runtimes,
-        completions,
-        responses,
-        anthropic_messages,
-        login,
-        proof,
-    )
+    talking = (turns, approvals, chat_commands, event_routes, runtimes, login, proof)
     # a request is compared with one route after the other: where people wait, there is the first
     for part in (chat, status, metrics, shutdown, sessions, transcripts, trash, attachments, search, *talking):
         app.include_router(part.router)
     app.router.routes += [mcp_route.route, embeddings.route]
+    app.include_router(model_apis := LazyRouter(("/v1/",), _include_model_apis))
     app.state.mounts.mount(app)
-    app.openapi = openapi.build_openapi(app)  # type: ignore[method-assign]
+
+    def build_routes() -> None:
+        model_apis.build_routes()
+        app.state.mounts.build_routes()
+
+    app.openapi = openapi.build_openapi(app, build_routes)  # type: ignore[method-assign]
     app.add_middleware(
         AuthMiddleware,
         access=access,
@@ -87,3 +96,8 @@ def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> Fas
     app.add_middleware(ActivityMiddleware, activity=app.state.activity)
     app.add_middleware(problems.ErrorMiddleware)  # added last: the outermost
     return app
+
+
+def _include_model_apis(router: APIRouter) -> None:
+    for one in _MODEL_APIS:
+        router.include_router(one.load())

@@ -20,12 +20,14 @@ from sojourn.ports.cli import CliContext
 from sojourn.server_file import Server, is_serving, read_server_file, request_json
 
 if TYPE_CHECKING:
+    from sojourn.http.openapi_models import import_fastapi  # noqa: F401
     from sojourn.http.server import ServerReady
     from sojourn.http.server import serve as run_server  # noqa: F401
     from sojourn.text.qr_code import render_code  # noqa: F401
 
 _LINK_TIMEOUT_SECONDS = 5.0
 # Lazy: `--help` needs no web framework.
+IMPORT_FASTAPI: Lazy[Callable[[], None]] = Lazy("sojourn.http.openapi_models:import_fastapi")
 SERVE: Lazy[Callable[..., Coroutine[Any, Any, bool]]] = Lazy("sojourn.http.server:serve")
 RENDER_CODE: Lazy[Callable[[str], str]] = Lazy("sojourn.text.qr_code:render_code")
 _host_option = click.option("--host", metavar="ADDRESS", help="Where to listen (SOJOURN_HOST; 127.0.0.1).")
@@ -61,8 +63,13 @@ def serve(
         cli.flags["gateway.platforms"] = "local"
     cli.json = cli.json or as_json
     report = _print_address if until_idle or no_token else _print_json if cli.json else _print_ready
-    if cli.run(lambda app: SERVE.load()(app, report, until_idle=until_idle)):
+    if cli.run(lambda app: _serve(app, report, until_idle=until_idle)):
         _start_again()
+
+
+async def _serve(app: AppContext, report: Callable[[ServerReady], None], *, until_idle: bool = False) -> bool:
+    IMPORT_FASTAPI.load()()
+    return await SERVE.load()(app, report, until_idle=until_idle)
 
 
 @click.command()
@@ -134,7 +141,7 @@ async def _open_dashboard(app: AppContext, *, public: str, no_open: bool) -> boo
         if sys.stdout.isatty():
             click.echo("\nCtrl-C stops it.")
 
-    return await SERVE.load()(app, report)
+    return await _serve(app, report)
 
 
 def _show_link(address: str, link: str, *, public: str, no_open: bool) -> None:

@@ -22,11 +22,13 @@ _WRITE_STATUSES = (400, 403, 413, 507)
 _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
-def build_openapi(app: FastAPI) -> Callable[[], dict[str, Any]]:
-    """A replacement for `app.openapi`; made once, when first asked for."""
+def build_openapi(app: FastAPI, build_routes: Callable[[], None] = lambda: None) -> Callable[[], dict[str, Any]]:
+    """A replacement for `app.openapi`; made once, when first asked for. `build_routes` adds the routes that wait for
+    a request."""
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
+            build_routes()
             app.openapi_schema = _add_problems(
                 get_openapi(title="Sojourn", version=__version__, description=_ABOUT, routes=app.routes)
             )

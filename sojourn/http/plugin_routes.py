@@ -18,6 +18,7 @@ from starlette.types import Lifespan
 
 from sojourn.core.errors import BadInput, NotAllowed, PluginFailed, SojournError
 from sojourn.core.sessions import OWNER
+from sojourn.http.lazy_router import LazyRouter
 from sojourn.http.schemas import PluginSchema
 from sojourn.lazy import dotted_name
 from sojourn.ports.app import AppContext
@@ -28,6 +29,7 @@ _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 _FOR_GUESTS = tuple(  # these look at the principal themselves
     f"/api/plugins/{path}" for path in ("memory/facts", "memory/used/", "gateway/sessions/", "gateway/handoffs")
 )
+WITH_LIFESPAN = {"import-watch", "hermes-achievements", "gateway", "schedules", "dashboard"}  # run from the start on
 _START_SECONDS, _STOP_SECONDS = 10.0, 0.7  # seconds a plugin may take to start and to stop
 
 
@@ -39,6 +41,7 @@ class PluginRoutes:
         self._infos: dict[str, PluginSchema] = {}
         self._pages: list[BaseRoute] = []
         self.shows = lru_cache(maxsize=256)(self._shows)  # asked for each request
+        self._lazy: list[LazyRouter] = []
 
     def _shows(self, path: str) -> bool:
         """Whether a page is at this path. Pages need no token: they hold nothing private."""
@@ -54,10 +57,7 @@ class PluginRoutes:
                 self._mount_pages(app, plugin)
             if plugin.routes:
                 info.address = f"/api/plugins/{plugin.name}"
-                with _record_failure(info):
-                    self._mount_routes(app, plugin, info)
-                if info.problem:
-                    app.include_router(_unavailable_router(info), prefix=info.address)
+                self._mount_routes(app, plugin, info)
         for plugin in plugins:  # behind the routes of every plugin: a catch-all must not hide any
             with _record_failure(self._infos[plugin.name]):
                 for part in plugin.catch_all_routes:
@@ -71,13 +71,33 @@ class PluginRoutes:
             self._pages += router.routes
 
     def _mount_routes(self, app: FastAPI, plugin: Plugin, info: PluginSchema) -> None:
+        """Mounts the routes of a plugin; those of ours that run nothing besides are built when first asked for."""
+
+        def build(router: APIRouter) -> None:
+            with _record_failure(info):
+                self._include_routes(router, plugin, info)
+            if info.problem:
+                router.include_router(_unavailable_router(info), prefix=info.address or "")
+
+        if all(_is_ours(part) for part in plugin.routes) and plugin.name not in WITH_LIFESPAN:
+            self._lazy.append(lazy := LazyRouter((info.address or "",), build))
+            app.include_router(lazy)
+        else:
+            build(app.router)
+
+    def _include_routes(self, into: APIRouter, plugin: Plugin, info: PluginSchema) -> None:
         for part in plugin.routes:
             router = self._router(plugin, part)
             router.lifespan_context = _guard_lifespan(router.lifespan_context, info)
             checks = [_require_loaded(info)]
-            if dotted_name(part).startswith("sojourn."):  # others decide for themselves whom they answer
+            if _is_ours(part):  # others decide for themselves whom they answer
                 checks.append(Depends(_require_owner))
-            app.include_router(router, prefix=info.address or "", tags=[plugin.name], dependencies=checks)
+            into.include_router(router, prefix=info.address or "", tags=[plugin.name], dependencies=checks)
+
+    def build_routes(self) -> None:
+        """Builds what waits for its first request."""
+        for one in self._lazy:
+            one.build_routes()
 
     def _router(self, plugin: Plugin, part: Part) -> APIRouter:
         if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", plugin.name, re.ASCII):
@@ -88,7 +108,7 @@ class PluginRoutes:
             raise BadInput(
                 f"{dotted_name(part)} returned {type(router).__name__}.", hint="It must be `router(app) -> APIRouter`."
             )
-        if not dotted_name(part).startswith("sojourn."):  # fails here if it cannot be described; a test checks our own
+        if not _is_ours(part):  # fails here if it cannot be described; a test checks our own
             get_openapi(title=plugin.name, version="0", routes=router.routes)
         return router
 
@@ -97,6 +117,10 @@ class PluginRoutes:
         failed = self._context.plugin_problems()
         lost = [PluginSchema(name=name, summary="", problem=str(why)) for name, why in failed.items()]
         return [*self._infos.values(), *(info for info in lost if info.name not in self._infos)]
+
+
+def _is_ours(part: Part) -> bool:
+    return dotted_name(part).startswith("sojourn.")
 
 
 def _info(plugin: Plugin) -> PluginSchema:

@@ -47,6 +47,7 @@ from sojourn.server_file import (
 )
 
 _SWITCH_SECONDS = 0.001  # the thread switch interval: the writer thread must not starve
+_COLLECTOR_THRESHOLDS = 10_000, 20, 20  # new objects, young and middle-aged rounds: requests leave little behind
 _SHUTDOWN_SECONDS = 1  # for requests in progress, after the signal to stop
 _TOKEN_POLL_SECONDS = 0.5  # between two looks whether the token was rotated
 MIN_OPEN_TOKEN_CHARS = 20  # of a token that other machines can try
@@ -96,6 +97,7 @@ async def _serve(context: AppContext, report: Callable[[ServerReady], None], *, 
         app = make_app(context, token=token, host=host)
         sys.setswitchinterval(_SWITCH_SECONDS)
         gc.freeze()  # what is loaded by now stays, and need not be looked at again
+        gc.set_threshold(*_COLLECTOR_THRESHOLDS)
         config = uvicorn.Config(
             app,
             log_config=None,

@@ -13,12 +13,16 @@ ROOT = Path(__file__).parents[2] / "sojourn"
 DOTTED = re.compile(r"sojourn(\.\w+)+:\w+")
 TABLES = ("__main__.py", "launch.py", "cli/command_table.py", "plugins.py", "built_in_plugins.py")
 # Heavy modules that a package loads on use: SDKs, grammars, the HTML converter, pathspec, cron,
-# QR codes, an HTTP client, the judge's patterns, extras.
+# QR codes, an HTTP client, the judge's patterns, routes of other programs' APIs, extras.
 EXTRAS = {
     "sojourn.context.embedding_server",
     "sojourn.context.word_vectors",
     "sojourn.dashboard.push_key",
     "sojourn.history_watcher",
+    "sojourn.http.anthropic_messages",
+    "sojourn.http.completions",
+    "sojourn.http.openapi_models",
+    "sojourn.http.responses",
     "sojourn.http.server",
     "sojourn.mcp_server.http_endpoint",
     "sojourn.mcp_server.server",

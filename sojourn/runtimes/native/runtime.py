@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from typing import TYPE_CHECKING, Any, Literal
 
 import httpx2
@@ -18,6 +18,7 @@ from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, TurnInput
 from sojourn.runtimes.models.local_model import USUAL_PORTS, find_local_model
 from sojourn.runtimes.models.model_server import ASSUMED_WINDOW_TOKENS, list_chat_models, probe_context_window
 from sojourn.runtimes.models.selection import ModelChoice, choice_for_request, choice_from_settings
+from sojourn.runtimes.native.library_import import import_lean
 
 if TYPE_CHECKING:  # the agent library takes a second to import: listing runtimes and models goes without it
     from sojourn.runtimes.native.model_client import ModelClient, open_client  # noqa: F401
@@ -90,10 +91,14 @@ class NativeRuntimeAdapter:
         choice, http = await self._choose(requested), self._connections()
         made_of = choice, http, self._settings["model.retries"], self._settings["model.max_tokens"]
         if self._client is None or self._client[0] != made_of:
-            open_client: Callable[..., ModelClient] = await asyncio.to_thread(self._load, CLIENT)
-            client = await asyncio.to_thread(open_client, self._load, choice, http, self._settings, self._first_wait)
-            self._client = made_of, client
+            self._client = made_of, await asyncio.to_thread(self._make_client, choice, http)
         return self._client[1]
+
+    def _make_client(self, choice: ModelChoice, http: httpx2.AsyncClient) -> ModelClient:
+        with nullcontext() if self._start_turn else import_lean():
+            client: ModelClient = self._load(CLIENT)(self._load, choice, http, self._settings, self._first_wait)
+            self._start_turn = self._load(TURN)
+        return client
 
     async def _context_window(self, client: ModelClient) -> int:
         if configured := self._settings["model.context_window"]:
@@ -125,8 +130,6 @@ class NativeRuntimeAdapter:
     async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         client = await self._open_client(turn.model)
         window = await self._context_window(client)
-        if self._start_turn is None:
-            self._start_turn = await asyncio.to_thread(self._load, TURN)
         start_turn = self._start_turn
         assert start_turn is not None
         steps, parallel_calls = int(self._settings["model.steps"]), int(self._settings["tools.parallel_calls"])

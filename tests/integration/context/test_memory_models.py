@@ -1,6 +1,8 @@
 """The shortlist and recall with the real word vectors."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,21 @@ def test_nine_of_ten_held_out_requests_find_their_skill(kit: App) -> None:
     held, shelf = [row for row in rows if row["half"] == "held-out"], kit.shared(SkillIndex)
     first = ([one.skill.name for one in shelf.rank(row["say"], wait=True)[:5]] for row in held)
     assert sum(row["skill"] in names for row, names in zip(held, first, strict=True)) >= 0.9 * len(held)
+
+
+def test_word_vectors_need_no_more_than_the_two_files_of_their_package() -> None:
+    program = """
+import sys
+from sojourn.context.word_vectors import WordVectors
+vectors = WordVectors(None)
+one, none = vectors.embed(["a bike", ""])
+assert abs(sum(value * value for value in one) - 1) < 1e-4 and not any(none)
+bike, rain, empty = vectors.similarities("bicycle", ["a bike", "rain", ""])
+assert bike > 0.5 > rain and empty == 0
+assert not {"wordllama", "requests", "pydantic"} & set(sys.modules)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_words_that_are_near_in_meaning_count(kit: App) -> None:

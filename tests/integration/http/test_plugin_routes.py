@@ -1,12 +1,17 @@
 """Plugin routers: each at its place, and one that fails leaves the rest standing."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import asynccontextmanager
 
 import pytest
 from fastapi import APIRouter
 
+from sojourn import config
+from sojourn.app import App
 from sojourn.core.errors import MissingPackage
 from sojourn.http import plugin_routes
 from sojourn.http.app import make_app
@@ -28,6 +33,44 @@ async def test_a_plugins_routes_have_their_place(kit):
     async with connect(kit) as client:
         assert (await client.get("/api/plugins/one/ping")).json() == {"sessions": 0}
         assert "/api/plugins/one/ping" in (await client.get("/openapi.json")).json()["paths"]
+
+
+def test_routes_of_ours_are_loaded_when_they_are_asked_for(home):
+    program = """
+import asyncio, sys
+import httpx2
+from sojourn.app import build
+from sojourn.http.app import make_app
+
+def loaded():
+    return {"sojourn.templates.plugin_api", "sojourn.http.completions"} & set(sys.modules)
+
+async def main():
+    app = make_app(build({}), token="t" * 32)
+    assert not loaded(), loaded()
+    headers = {"authorization": "Bearer " + "t" * 32}
+    transport = httpx2.ASGITransport(app=app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as client:
+        assert (await client.get("/api/sessions")).status_code == 200
+        assert not loaded(), loaded()
+        assert (await client.get("/api/plugins/templates/none/such")).status_code == 404
+        assert (await client.get("/v1/models")).status_code == 200
+        assert len(loaded()) == 2
+        paths = (await client.get("/openapi.json")).json()["paths"]
+        assert "/api/plugins/memory/facts" in paths
+    await app.state.context.close()
+
+asyncio.run(main())
+"""
+    environment = os.environ | {"SOJOURN_HOME": str(home), "SOJOURN_MODEL_DETECT": "no"}
+    ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_plugins_that_run_something_besides_their_routes_are_named(home):
+    app, default = App(config.load({"home": str(home)}, {"HOME": str(home.parent)})), APIRouter().lifespan_context
+    found = [(plugin.name, app.load(part)(app).lifespan_context) for plugin in app.plugins() for part in plugin.routes]
+    assert {name for name, lifespan in found if type(lifespan) is not type(default)} == plugin_routes.WITH_LIFESPAN
 
 
 async def test_a_bug_in_a_plugin_is_a_problem_like_any_other(kit):
