@@ -8,22 +8,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
+from typing import TYPE_CHECKING
 
 from sojourn.achievements.aggregate import SessionAggregate
+from sojourn.achievements.engine import Engine
 from sojourn.achievements.engine_plain import PlainEngine
 from sojourn.achievements.plan import build_plan
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session_cache import CachedSession, CacheRecord, Fingerprint
 from sojourn.achievements.session_scanner import Contribution, SessionScanner
 from sojourn.core.errors import StoreCorrupt
+from sojourn.lazy import Lazy
 from sojourn.ports.history import HasSize, History, SessionFacts
 from sojourn.processes.worker_pool import PARALLEL_FROM_BYTES, WorkerPool
 
-try:
+if TYPE_CHECKING:
     from sojourn.achievements.engine_hyperscan import HyperscanEngine
-except ImportError:  # no wheel for this machine: slower, same numbers
-    HyperscanEngine = None  # type: ignore[assignment,misc]
 
+HYPERSCAN_ENGINE: Lazy[type[HyperscanEngine]] = Lazy("sojourn.achievements.engine_hyperscan:HyperscanEngine")
 
 # Below this many rows to read, starting other processes costs more than it saves.
 IN_PROCESS_ROWS = 8_000
@@ -166,7 +168,11 @@ Counted = tuple[str, Contribution | None]
 def build_scanner(book: RuleBook) -> SessionScanner:
     """Builds a scanner with the fastest engine that is installed."""
     plan = build_plan(book.metrics)
-    return SessionScanner(book, plan, PlainEngine(plan) if HyperscanEngine is None else HyperscanEngine(plan))
+    try:
+        engine: Engine = HYPERSCAN_ENGINE.load()(plan)
+    except ImportError:  # no wheel for this machine: slower, same numbers
+        engine = PlainEngine(plan)
+    return SessionScanner(book, plan, engine)
 
 
 def count_locally(

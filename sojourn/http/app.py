@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI
 
 from sojourn.http import (
-    approvals,
     attachments,
     chat,
     chat_commands,
@@ -15,12 +16,10 @@ from sojourn.http import (
     event_routes,
     login,
     mcp_route,
-    metrics,
     openapi,
     problems,
     proof,
     runtimes,
-    search,
     sessions,
     shutdown,
     status,
@@ -43,17 +42,23 @@ from sojourn.lazy import Lazy
 from sojourn.ports.app import AppContext
 
 if TYPE_CHECKING:
-    from sojourn.http.anthropic_messages import router as anthropic_router
-    from sojourn.http.completions import router as completions_router
-    from sojourn.http.responses import router as responses_router
+    from sojourn.http.anthropic_messages import router as anthropic
+    from sojourn.http.approvals import router as approvals
+    from sojourn.http.completions import router as completions
+    from sojourn.http.metrics import router as metrics
+    from sojourn.http.responses import router as responses
+    from sojourn.http.search import router as search
 
-    _routers: list[APIRouter] = [completions_router, responses_router, anthropic_router]
+    _routers: list[APIRouter] = [anthropic, approvals, completions, metrics, responses, search]
 
-_MODEL_APIS: tuple[Lazy[APIRouter], ...] = (  # of OpenAI and of Anthropic
-    Lazy("sojourn.http.completions:router"),
-    Lazy("sojourn.http.responses:router"),
-    Lazy("sojourn.http.anthropic_messages:router"),
-)
+_ON_DEMAND: Mapping[tuple[str, ...], Lazy[APIRouter]] = {  # by how their addresses begin
+    ("/metrics",): Lazy("sojourn.http.metrics:router"),
+    ("/api/search", "/api/facets", "/api/ask", "/api/resolve"): Lazy("sojourn.http.search:router"),
+    ("/api/approvals", "/api/notices"): Lazy("sojourn.http.approvals:router"),
+    ("/v1/chat/", "/v1/models"): Lazy("sojourn.http.completions:router"),
+    ("/v1/responses",): Lazy("sojourn.http.responses:router"),
+    ("/v1/messages",): Lazy("sojourn.http.anthropic_messages:router"),
+}
 
 
 def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> FastAPI:
@@ -71,16 +76,19 @@ def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> Fas
     app.state.stats = StatsCache()
     app.state.streams = Streams(float(context.settings["server.heartbeat_seconds"]))
     problems.install(app)
-    talking = (turns, approvals, chat_commands, event_routes, runtimes, login, proof)
+    talking = (turns, chat_commands, event_routes, runtimes, login, proof)
     # a request is compared with one route after the other: where people wait, there is the first
-    for part in (chat, status, metrics, shutdown, sessions, transcripts, trash, attachments, search, *talking):
+    for part in (chat, status, shutdown, sessions, transcripts, trash, attachments, *talking):
         app.include_router(part.router)
     app.router.routes += [mcp_route.route, embeddings.route]
-    app.include_router(model_apis := LazyRouter(("/v1/",), _include_model_apis))
+    on_demand = [LazyRouter(starts, partial(_include, one)) for starts, one in _ON_DEMAND.items()]
+    for router in on_demand:
+        app.include_router(router)
     app.state.mounts.mount(app)
 
     def build_routes() -> None:
-        model_apis.build_routes()
+        for router in on_demand:
+            router.build_routes()
         app.state.mounts.build_routes()
 
     app.openapi = openapi.build_openapi(app, build_routes)  # type: ignore[method-assign]
@@ -98,6 +106,5 @@ def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> Fas
     return app
 
 
-def _include_model_apis(router: APIRouter) -> None:
-    for one in _MODEL_APIS:
-        router.include_router(one.load())
+def _include(part: Lazy[APIRouter], into: APIRouter) -> None:
+    into.include_router(part.load())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import errno
 import gc
 import logging
@@ -47,6 +48,7 @@ from sojourn.server_file import (
 )
 
 _SWITCH_SECONDS = 0.001  # the thread switch interval: the writer thread must not starve
+_M_ARENA_MAX = -8  # of mallopt(3)
 _COLLECTOR_THRESHOLDS = 10_000, 20, 20  # new objects, young and middle-aged rounds: requests leave little behind
 _SHUTDOWN_SECONDS = 1  # for requests in progress, after the signal to stop
 _TOKEN_POLL_SECONDS = 0.5  # between two looks whether the token was rotated
@@ -89,6 +91,7 @@ async def _take_over(settings: Settings) -> None:
 
 
 async def _serve(context: AppContext, report: Callable[[ServerReady], None], *, until_idle: bool = False) -> bool:
+    _limit_heaps()
     settings = context.settings
     host, port = str(settings["server.host"]), int(settings["server.port"])
     token, own, warning = _token(settings, host)
@@ -144,6 +147,12 @@ async def _serve(context: AppContext, report: Callable[[ServerReady], None], *, 
     if shutdown.requested.is_set() and not shutdown.now:
         await shutdown.wait_for_turns(context.store)
     return bool(shutdown.restart)
+
+
+def _limit_heaps() -> None:
+    """Makes all threads share one heap of the C library: of several, each keeps what is free to itself."""
+    with suppress(OSError, AttributeError):  # another C library than glibc
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
 async def _stop_when_asked(server: uvicorn.Server, shutdown: Shutdown) -> None:

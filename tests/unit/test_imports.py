@@ -15,14 +15,18 @@ TABLES = ("__main__.py", "launch.py", "cli/command_table.py", "plugins.py", "bui
 # Heavy modules that a package loads on use: SDKs, grammars, the HTML converter, pathspec, cron,
 # QR codes, an HTTP client, the judge's patterns, routes of other programs' APIs, extras.
 EXTRAS = {
+    "sojourn.achievements.engine_hyperscan",
     "sojourn.context.embedding_server",
     "sojourn.context.word_vectors",
     "sojourn.dashboard.push_key",
     "sojourn.history_watcher",
     "sojourn.http.anthropic_messages",
+    "sojourn.http.approvals",
     "sojourn.http.completions",
+    "sojourn.http.metrics",
     "sojourn.http.openapi_models",
     "sojourn.http.responses",
+    "sojourn.http.search",
     "sojourn.http.server",
     "sojourn.mcp_server.http_endpoint",
     "sojourn.mcp_server.server",
