@@ -63,14 +63,14 @@ def _ask(command: list[str | Path], environment: dict[str, str], home: Path) -> 
     assert asking.stdout
     asking.stdout.read(1)
     wall, server = time.perf_counter() - begun, read_server_file(home)
-    cpu = _read_cpu(asking.pid) + (_read_cpu(server.pid) if server else 0.0)
+    cpu = read_cpu(asking.pid) + (read_cpu(server.pid) if server else 0.0)
     asking.communicate()
     if server:
         _end(server.pid)
     return cpu, wall
 
 
-def _read_cpu(process: int) -> float:
+def read_cpu(process: int) -> float:
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 

@@ -34,14 +34,18 @@ class Program:
         return cpu_seconds(self.process.pid)
 
     def memory_mb(self) -> float:
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+        return memory_mb(self.process.pid)
 
     def close(self) -> None:
         self.process.terminate()
         self.process.wait(_WAIT_SECONDS)
         assert self.process.stdout
         self.process.stdout.close()
+
+
+def memory_mb(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
 
 def cpu_seconds(pid: int) -> float:

@@ -127,6 +127,11 @@ class HermesProcess:
         except (urllib.error.URLError, OSError):
             return False
 
+    @property
+    def pid(self) -> int:
+        """The process that runs, 0 if none does."""
+        return self._process.pid if self._process else 0
+
     def is_up(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
