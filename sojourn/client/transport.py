@@ -43,7 +43,8 @@ class HttpTransport:
     def __init__(self, server: Server, again: FindServer | None = None, *, patience: float = RECONNECT_SECONDS) -> None:
         self.server, self._again, self._patience = server, again, patience
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
-        self._http = httpx2.AsyncClient(trust_env=False, timeout=_TIMEOUT, limits=limits)
+        is_secure = not server.address.startswith("http://")  # else no certificates need to be read
+        self._http = httpx2.AsyncClient(trust_env=False, timeout=_TIMEOUT, limits=limits, verify=is_secure)
 
     async def close(self) -> None:
         await self._http.aclose()
