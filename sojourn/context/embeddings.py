@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sojourn.context.embedding_server import EmbeddingServer
     from sojourn.context.word_vectors import WordVectors
 
-LOAD_WAIT_SECONDS = 0.15  # what a turn waits for word vectors that are being loaded
+LOAD_WAIT_SECONDS = 0.5  # what a turn waits for word vectors that are being loaded
 WORD_VECTORS: Lazy[type[WordVectors]] = Lazy("sojourn.context.word_vectors:WordVectors")  # its library is an extra
 
 EMBEDDING_SERVER: Lazy[type[EmbeddingServer]] = Lazy("sojourn.context.embedding_server:EmbeddingServer")

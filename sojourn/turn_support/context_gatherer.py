@@ -26,6 +26,7 @@ from sojourn.text.token_count import estimate_tokens
 from sojourn.turn_support.plugin_cache import PluginCache
 
 SOURCE_SECONDS = 1.0  # a slower context source is left out of the turn
+FIRST_SECONDS = 5.0  # the same when a source is asked for the first time: it may have to load what it needs
 LEARN_SECONDS = 120.0
 
 Show = Callable[..., Awaitable[None]]  # takes progress events
@@ -38,6 +39,7 @@ class ContextGatherer:
 
     def __init__(self, plugins: PluginCache) -> None:
         self._plugins = plugins
+        self._asked: set[str] = set()  # names of the sources that have loaded what they need
         self._can_learn: dict[type[ContextSource], bool] = {}  # a check of a protocol costs as much as a statement
 
     async def gather(self, request: ContextRequest, show: Show, *, takes_examples: bool) -> ContextContribution:
@@ -70,16 +72,19 @@ class ContextGatherer:
 
     async def _ask(self, source: ContextSource, request: ContextRequest, show: Show) -> ContextContribution:
         """Asks one source within its time and budget. A failure is shown as progress and never fails the turn."""
+        seconds = SOURCE_SECONDS if source.name in self._asked else FIRST_SECONDS
         try:
-            async with asyncio.timeout(SOURCE_SECONDS):
+            async with asyncio.timeout(seconds):
                 return fit_budget(await source.contribute(request), request.budget)
         except TimeoutError:
-            problem = f"{source.name} took longer than {SOURCE_SECONDS:g} seconds."
+            problem = f"{source.name} took longer than {seconds:g} seconds."
         except SojournError as error:
             problem = str(error)
         except Exception as error:  # the edge of a turn: a source of a stranger may raise anything
             logger.exception("context source %s failed", source.name)
             problem = f"{type(error).__name__}: {error}"
+        finally:
+            self._asked.add(source.name)
         logger.warning("session %s goes on without %s: %s", request.session.id, source.name, problem)
         await show(Progress("prepare", PrepareDetail(source=source.name, problem=problem)))
         return ContextContribution()

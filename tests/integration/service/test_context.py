@@ -75,11 +75,26 @@ async def test_a_source_that_fails_is_shown_and_the_turn_goes_on(serve, runtime,
 
 
 async def test_a_slow_source_is_left_behind(serve, runtime, monkeypatch):
-    monkeypatch.setattr(context_gatherer, "SOURCE_SECONDS", 0.01)
+    monkeypatch.setattr(context_gatherer, "FIRST_SECONDS", 0.01)
     service = serve(context=[Source("slow", "memory", wait=asyncio.Event())])
     kept = await talk(service, await opened(service), "hello")
     [problem] = [one for one in stages(kept, "prepare") if "problem" in one]
     assert (problem["source"], ended(kept)) == ("slow", ("completed", []))
+
+
+async def test_what_a_source_loads_when_first_asked_does_not_count(serve, runtime, monkeypatch):
+    monkeypatch.setattr(context_gatherer, "SOURCE_SECONDS", 0.01)
+    is_loaded = asyncio.Event()
+    service = serve(
+        context=[Source("slow", "memory", ContextContribution(blocks=(block("small", 100),)), wait=is_loaded)]
+    )
+    asyncio.get_running_loop().call_later(0.1, is_loaded.set)
+    session = await opened(service)
+    await talk(service, session, "hello")
+    assert [one.title for one in runtime.seen[-1].blocks] == ["small"]
+    is_loaded.clear()
+    kept = await talk(service, session, "and now?")
+    assert [one["source"] for one in stages(kept, "prepare") if "problem" in one] == ["slow"]
 
 
 async def test_what_does_not_fit_is_named(serve, runtime):
