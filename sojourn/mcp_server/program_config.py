@@ -122,9 +122,10 @@ class ConfigChange:
 
 
 def build_command(settings: Settings) -> list[str]:
-    """How another program starts our server: with this interpreter, and this home unless it is the usual one."""
+    """How another program starts our server: with this interpreter, and this home unless it is the usual one. `-P`:
+    nothing of the folder in which it is started is imported."""
     home = [] if settings.origins.get("home") == "default" else ["--home", str(settings.home)]
-    return [sys.executable, "-m", "sojourn", *home, "mcp"]
+    return [sys.executable, "-P", "-m", "sojourn", *home, "mcp"]
 
 
 def plan_install(program: Program, settings: Settings) -> ConfigChange:

@@ -30,7 +30,7 @@ def settings(tmp_path):
 
 
 def command_of(settings):
-    return [sys.executable, "-m", "sojourn", "--home", str(settings.home), "mcp"]
+    return [sys.executable, "-P", "-m", "sojourn", "--home", str(settings.home), "mcp"]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
