@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sojourn.continuation.plugin import plugin as continuation
     from sojourn.dashboard import plugin as dashboard
     from sojourn.gateway.plugin import plugin as gateway
+    from sojourn.hooks.plugin import plugin as hooks
     from sojourn.http import plugin as http_
     from sojourn.importers.aider import plugin as aider
     from sojourn.importers.antigravity import plugin as antigravity
@@ -137,6 +138,7 @@ if TYPE_CHECKING:
         acp_server,
         sync,
         continuation,
+        hooks,
         memory,
         skills,
         tasks,
@@ -256,6 +258,12 @@ BUILT_INS = (
         name="continuation",
         plugin=Lazy("sojourn.continuation.plugin:plugin"),
         commands={"continue": "Go on with a session in another program, and come back."},
+    ),
+    BuiltIn(
+        name="hooks",
+        plugin=Lazy("sojourn.hooks.plugin:plugin"),
+        offers=("runtimes",),
+        commands={"hooks": "Answer other agents' questions here: in the dashboard and in chats."},
     ),
     BuiltIn(
         name="memory",

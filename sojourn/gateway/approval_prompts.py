@@ -56,10 +56,13 @@ class ApprovalPrompts:
         can_ask = adapter is not None and isinstance(adapter, CanAsk)
         self._info = adapter.info if adapter is not None and can_ask and has_owner else None
 
-    async def ask(self, key: str, detail: Mapping[str, Json], *, handoff: str = "") -> tuple[QuestionView, Drafts]:
-        """The question as this chat may see it, and its messages; the last one has the buttons."""
+    async def ask(
+        self, key: str, detail: Mapping[str, Json], *, handoff: str = "", code: str = ""
+    ) -> tuple[QuestionView, Drafts]:
+        """The question as this chat may see it, and its messages; the last one has the buttons. Words answer it only
+        with the code, if there is one."""
         info, view = self._info, build_view(detail)
-        last_line = answers_text(view.choices, for_owner=self._by.principal == OWNER)
+        last_line = answers_text(view.choices, for_owner=self._by.principal == OWNER, code=code)
         files = await self._file_drafts(key, view, handoff)
         if info is None:
             drafts = self._context.drafts(self._to, key, f"{view.text}\n{last_line}", handoff=handoff)

@@ -21,6 +21,7 @@ from sojourn.core.errors import (
 )
 from sojourn.core.provenance import Provenance
 from sojourn.core.sessions import OWNER, SessionId, TurnId
+from sojourn.gateway.agent_prompts import AgentPrompts
 from sojourn.gateway.approval_prompts import handle_button
 from sojourn.gateway.chat_commands import CommandRunner, InboundCall, is_quick
 from sojourn.gateway.context import GatewayContext
@@ -67,8 +68,11 @@ class ActiveConversation(ChatTurnState):
 class MessageDispatcher:
     """Routes each message of the inbox to the turn runner, the commands, the approval prompts or the hand-offs."""
 
-    def __init__(self, context: GatewayContext, turn_runner: TurnRunner, handoffs: HandoffWorker) -> None:
+    def __init__(
+        self, context: GatewayContext, turn_runner: TurnRunner, handoffs: HandoffWorker, agent_prompts: AgentPrompts
+    ) -> None:
         self._context, self._turn_runner, self._handoffs = context, turn_runner, handoffs
+        self._agent_prompts = agent_prompts
         self._commands = CommandRunner(context)
 
     async def handle(self, item: Incoming, state: ActiveConversation) -> TurnId | None:
@@ -87,6 +91,8 @@ class MessageDispatcher:
             await handle_button(self._context, call)
             return None
         if not self._is_addressed(call) or not (payload.text.strip() or payload.files):
+            return None
+        if await self._answer_agent(call):
             return None
         if not call.info.system and (command := parse_command(payload.text, call.info.prefix)):
             await self._run_command(call, *command)
@@ -197,7 +203,7 @@ class MessageDispatcher:
         if payload.pressed:
             await handle_button(self._context, call)
             return "done"
-        if await self._answer_question(call, state):
+        if await self._answer_question(call, state) or await self._answer_agent(call):
             return "done"
         if not self._is_addressed(call):
             return "waits"
@@ -227,6 +233,13 @@ class MessageDispatcher:
             reply = Reply(choice=choice, by=call.by.name or call.by.surface, covers=covers)
             await self._context.service.answer(session, str(question.detail["question"]), reply, call.by)
         return True
+
+    async def _answer_agent(self, call: InboundCall) -> bool:
+        """Answers the question of an agent that others started. False if the text is no answer to one."""
+        reply = await self._agent_prompts.answer(call)
+        if reply:
+            await self._reply(call, reply)
+        return reply is not None
 
     async def _is_meant_for(self, question: OpenQuestion, call: InboundCall, session: SessionId) -> bool:
         """Whether words answer a question: in private always; elsewhere with our name, or as a reply to it."""

@@ -51,13 +51,13 @@ class HandoffTarget:
         if record is not None and (place := place_from(record.value)) is not None:
             return place
         home = await self._context.homes.find(adapter, session.principal, handoff.target)
-        await self._require_same_person(home, session, adapter)
+        await self.require_same_person(home, session, adapter)
         place = await self._open(adapter, home.place, session.title or session.id)
         record = Record(kind=_KIND, key=handoff.id, value=encode_place(place), session=session.id)
         await self._context.store.put_record(record)
         return place
 
-    async def _require_same_person(self, home: HomeChannel, session: Session, adapter: PlatformAdapter) -> None:
+    async def require_same_person(self, home: HomeChannel, session: Session, adapter: PlatformAdapter) -> None:
         """A transcript goes to nobody else: the person who chose the home channel must still have this identity."""
         if home.chosen_by is None:
             return

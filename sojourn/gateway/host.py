@@ -16,6 +16,7 @@ from functools import partial
 from sojourn.asyncio_tasks import cancel_tasks
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Json
+from sojourn.gateway.agent_prompts import AgentPrompts
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.connections import PlatformConnections
 from sojourn.gateway.context import GatewayContext
@@ -46,7 +47,9 @@ class Gateway:
         self._context = context = GatewayContext(app, self.id)
         turn_runner = TurnRunner(context)
         self._handoffs = HandoffWorker(context, turn_runner)
-        self._inbox = InboxWorker(context, MessageDispatcher(context, turn_runner, self._handoffs))
+        self._agent_prompts = AgentPrompts(context)
+        dispatcher = MessageDispatcher(context, turn_runner, self._handoffs, self._agent_prompts)
+        self._inbox = InboxWorker(context, dispatcher)
         self._outbox = OutboxWorker(context)
         self._watchers = SessionWatchers(context)
         self._changed = asyncio.Event()  # a connection has changed
@@ -81,6 +84,7 @@ class Gateway:
             ("outbox", self._outbox.run),
             ("hand-offs", self._handoffs.run),
             ("watchers", self._watchers.run),
+            ("questions of agents", self._agent_prompts.run),
             ("cleanup", self._clean_up),
             ("connections", self._platforms.run),
         ]

@@ -96,9 +96,10 @@ def _is_closing(fence: str, line: str) -> bool:
     return match is not None and match[1].startswith(_fence_marks(fence)) and not match[2].strip()
 
 
-def answers_text(choices: Sequence[str], *, for_owner: bool) -> str:
+def answers_text(choices: Sequence[str], *, for_owner: bool, code: str = "") -> str:
     """The line below an open question: how to answer it."""
-    return f"Answer with: {', '.join(choices)}." if for_owner else "Only the owner can allow this."
+    words = ", ".join(f"{one} {code}".strip() for one in choices)
+    return f"Answer with: {words}." if for_owner else "Only the owner can allow this."
 
 
 _LABELS = {"once": "Allow once", "session": "Allow for this session", "always": "Always allow", "deny": "Deny"}

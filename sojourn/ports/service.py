@@ -35,7 +35,7 @@ class TurnRequest:
     runtime: str = ""
     model: str = ""
     template: str = ""  # a template's name; "none" for none
-    drop: tuple[str, ...] = ()  # context sources or templates that are not wanted
+    drop: tuple[str, ...] = ()  # context sources or templates that are not wanted; "*": none
     key: str = ""  # idempotency: the same key in one session starts one turn
     internal: bool = False  # an announcement of ours (a hand-off), not a person's words
     cwd: str = ""

@@ -48,7 +48,7 @@ class ContextGatherer:
         show: receives what people may see of it. takes_examples: else examples become a block of text.
         """
         started, given = time.monotonic(), list[ContextContribution]()
-        sources = await self._plugins.context()
+        sources = () if "*" in request.drop else await self._plugins.context()
         for stage in CONTEXT_STAGES:
             asked = [one for one in sources if one.stage == stage and one.name not in request.drop]
             if not asked:
@@ -95,7 +95,7 @@ class ContextGatherer:
             kind = type(source)
             if kind not in self._can_learn:
                 self._can_learn[kind] = isinstance(source, CanLearn)
-            if source.name in request.drop or not self._can_learn[kind]:
+            if {source.name, "*"} & set(request.drop) or not self._can_learn[kind]:
                 continue
             try:
                 async with asyncio.timeout(LEARN_SECONDS):

@@ -28,8 +28,8 @@ class RuntimeReadiness:
         self._default, self._until = "", 0.0
 
     async def describe_all(self) -> list[RuntimeInfo]:
-        """Describes every runtime for a picker, checking all concurrently."""
-        found = await asyncio.gather(*map(self._describe, self._app.runtime_names()))
+        """Describes every runtime that a person may choose, checking all concurrently."""
+        found = [one for one in await asyncio.gather(*map(self._describe, self._app.runtime_names())) if one.label]
         ready = [one.name for one in found if one.ok]
         first = next((name for name in (*PREFERRED, *ready) if name in ready), "")
         default = str(self._app.settings["agent.runtime"]) or first
