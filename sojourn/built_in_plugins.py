@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from sojourn.importers.openhands import plugin as openhands
     from sojourn.importers.pi import plugin as pi
     from sojourn.importers.qwen import plugin as qwen
+    from sojourn.importers.rescue import plugin as rescue
     from sojourn.importers.sojourn_export import plugin as sojourn_export
     from sojourn.importers.watch import plugin as import_watch
     from sojourn.importers.zed import plugin as zed
@@ -132,6 +133,7 @@ if TYPE_CHECKING:
         openhands,
         zed,
         import_watch,
+        rescue,
         tools,
         mcp,
         mcp_server,
@@ -236,6 +238,11 @@ BUILT_INS = (
     BuiltIn(name="grok", plugin=Lazy("sojourn.importers.grok:plugin"), offers=("sources",)),
     BuiltIn(name="deepseek-harness", plugin=Lazy("sojourn.importers.deepseek_harness:plugin"), offers=("sources",)),
     BuiltIn(name="import-watch", plugin=Lazy("sojourn.importers.watch:plugin")),
+    BuiltIn(
+        name="rescue",
+        plugin=Lazy("sojourn.importers.rescue:plugin"),
+        commands={"rescue": "Rebuild sessions that another program deleted."},
+    ),
     BuiltIn(name="antigravity", plugin=Lazy("sojourn.importers.antigravity:plugin"), offers=("sources",)),
     BuiltIn(name="tools", plugin=Lazy("sojourn.tools.plugin:plugin"), offers=("tools", "context")),
     BuiltIn(name="mcp", plugin=Lazy("sojourn.tools.mcp.plugin:plugin"), offers=("tools",)),
