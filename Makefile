@@ -1,6 +1,6 @@
 # Everything a person or CI does here. `make` alone lists it; ARGS reaches pytest: make unit ARGS="-k search"
 .DEFAULT_GOAL := help
-.PHONY: help run wheel test unit integration contracts e2e docs web browser screenshots soak matrix coverage bench check fmt shape venv lock clean
+.PHONY: help run wheel test unit integration contracts e2e docs web browser screenshots soak matrix drift coverage bench check fmt shape venv lock clean
 
 BIN := .venv/bin
 # Two workers fit the smallest machine we promise; whole files stay together, so their servers start once.
@@ -61,6 +61,9 @@ soak: venv ## the full chaos and kill bars; takes long
 
 matrix: venv ## the vendors' own clients on our test servers, each in an environment of its own that is fetched
 	$(PYTEST) -m matrix tests/witnesses $(ARGS)
+
+drift: venv ## newest versions of other agents: do their histories still look as recorded, and come in?
+	$(BIN)/python -m tests.witnesses.drift $(ARGS)
 
 # Child processes are measured too: coverage starts with them (`patch` in pyproject.toml).
 coverage: venv ## branch coverage of sojourn/ by every test but the browser's and the soak; takes long

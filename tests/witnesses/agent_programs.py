@@ -17,22 +17,23 @@ NAMES = ("claude", "codex", "gemini", "opencode", "qwen", "pi", "hermes")
 _SECONDS = 240
 
 
-def install_packages() -> Path:
+def install_packages(folder: Path = HERE) -> Path:
     """The packages, in `node_modules` beside their list; installed again when the list changes."""
-    wanted, made = HERE / "package.json", HERE / "node_modules" / "made-from.json"
+    wanted, made = folder / "package.json", folder / "node_modules" / "made-from.json"
     if not made.exists() or made.read_bytes() != wanted.read_bytes():
         environment = {**os.environ, "PATH": f"{Path(find_node()).parent}:{os.environ['PATH']}"}
         command = ["npm", "install", "--ignore-scripts", "--no-package-lock", "--no-audit", "--no-fund", "--silent"]
-        subprocess.run(command, cwd=HERE, env=environment, check=True)
+        subprocess.run(command, cwd=folder, env=environment, check=True)
         shutil.copy(wanted, made)
-    return HERE / "node_modules"
+    return folder / "node_modules"
 
 
 class AgentPrograms:
     """The programs of one person: a home, a folder with the programs on the path, and a project."""
 
-    def __init__(self, folder: Path, model: ModelServer) -> None:
+    def __init__(self, folder: Path, model: ModelServer, packages: Path = HERE) -> None:
         self.home, self.project, self._bin, self._model = folder, folder / "project", folder / "bin", model
+        self._packages = packages  # the folder of their list
         self.project.mkdir()
         self._bin.mkdir()
         (self.project / "notes.txt").write_text("Buy milk.\n")
@@ -43,7 +44,7 @@ class AgentPrograms:
     def set_up(self, name: str) -> None:
         """Puts a program on the path, and configures it for the scripted model."""
         starter = self._bin / name
-        words = " ".join(f"'{word}'" for word in _find_command(name))
+        words = " ".join(f"'{word}'" for word in _find_command(name, self._packages))
         starter.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
         starter.chmod(0o755)
         getattr(self, f"_set_up_{name}")()
@@ -139,6 +140,19 @@ class AgentPrograms:
         )
         self.run([str(self._bin / "hermes"), "sessions", "list"])  # makes its database
 
+    def begin(self, name: str, prompt: str) -> str:
+        """Begins a session, without a terminal; returns what it printed."""
+        command = {
+            "claude": ["-p", prompt, "--model", "claude-sonnet-4-5"],
+            "codex": ["exec", "--skip-git-repo-check", prompt],
+            "gemini": ["-m", "gemini-2.5-pro", "-p", prompt],
+            "opencode": ["run"],
+            "qwen": ["--auth-type", "openai", "-p", prompt],
+            "pi": ["--provider", "scripted", "--model", MODEL, "-p", prompt],
+            "hermes": ["chat", "-Q", "-q", prompt],
+        }[name]
+        return self.run([str(self._bin / name), *command], said=prompt if name == "opencode" else "")
+
     def resume(self, name: str, native_id: str, prompt: str) -> str:
         """Goes on with a session by the program's own means, without a terminal; returns what it printed."""
         command = {
@@ -170,11 +184,11 @@ class AgentPrograms:
         return self.run([str(Path(sys.executable).with_name("sojourn")), *words], check=check)
 
 
-def _find_command(name: str) -> list[str]:
+def _find_command(name: str, folder: Path) -> list[str]:
     if name == "hermes":
         subprocess.run([ROOT / "scripts" / "peer"], check=True)
         return [str(ROOT / ".venv-hermes" / "bin" / "python"), str(ROOT / ".venv-hermes" / "bin" / "hermes")]
-    packages = install_packages()
+    packages = install_packages(folder)
     native = {
         "claude": "@anthropic-ai/claude-code-linux-x64/claude",
         "codex": "@openai/codex-linux-x64/vendor/*/bin/codex",
