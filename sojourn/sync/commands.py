@@ -1,7 +1,8 @@
-"""`sojourn sync FOLDER`: brings the sessions of several machines together."""
+"""`sojourn sync FOLDER|ssh://HOST/FOLDER`: brings the sessions of several machines together."""
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import click
@@ -11,13 +12,14 @@ from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
 from sojourn.sync.bundles import open_group
 from sojourn.sync.folder_sync import FolderSync, SyncReport
+from sojourn.sync.ssh_folder import SCHEME, SshFolder, parse_address
 from sojourn.text.formatting import dump_json, pluralize
 
 HOME_NAME = "~"  # the person's home, which is another folder on each machine
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="FOLDER|ssh://HOST/FOLDER")
 @click.option(
     "--map",
     "maps",
@@ -27,22 +29,29 @@ HOME_NAME = "~"  # the person's home, which is another folder on each machine
 )
 @click.option("--new-machine", is_flag=True, help="Go on as a machine of its own: this home is a copy of another one.")
 @click.pass_obj
-def sync(given: CliContext, folder: Path, maps: tuple[str, ...], new_machine: bool) -> None:
+def sync(given: CliContext, folder: str, maps: tuple[str, ...], new_machine: bool) -> None:
     """Bring the sessions of several machines together.
 
-    FOLDER is one that a program such as Syncthing or Dropbox keeps the same everywhere, or a stick. Run it on each
-    machine; nothing runs in between. What is written there is encrypted with a key that stays in the homes.
+    FOLDER is one that a program such as Syncthing or Dropbox keeps the same everywhere, a stick, or a folder on a
+    machine that you reach by ssh. Run it on each machine; nothing runs in between. What is written there is encrypted
+    with a key that stays in the homes.
     """
 
     async def work(app: AppContext) -> SyncReport:
-        key, is_begun = open_group(folder, app.settings.home)
+        remote = SshFolder(parse_address(folder), app.settings.home) if folder.startswith(SCHEME) else None
+        place = remote.replica if remote is not None else Path(folder)
+        if remote is not None:
+            await asyncio.to_thread(remote.fetch)
+        key, is_begun = open_group(place, app.settings.home)
+        if is_begun and remote is not None:
+            await asyncio.to_thread(remote.push_group)
         if is_begun and not given.json:
-            click.echo(
-                f"This begins a group of machines. Copy sync-{key.group}.key from {app.settings.home} into the home of "
-                "each other machine, over ssh for example; never through the folder."
-            )
-        run = FolderSync(app, key, folder, _parse_maps(maps) | {HOME_NAME: str(app.settings.user_home)})
-        return await run.run(as_new_machine=new_machine)
+            _tell_key(key.group, app.settings.home)
+        run = FolderSync(app, key, place, _parse_maps(maps) | {HOME_NAME: str(app.settings.user_home)})
+        report = await run.run(as_new_machine=new_machine)
+        if remote is not None:
+            await asyncio.to_thread(remote.push)
+        return report
 
     report = given.run(work)
     if given.json:
@@ -51,6 +60,13 @@ def sync(given: CliContext, folder: Path, maps: tuple[str, ...], new_machine: bo
         _print(report)
     if report.refused:
         raise click.exceptions.Exit(1)
+
+
+def _tell_key(group: str, home: Path) -> None:
+    click.echo(
+        f"This begins a group of machines. Copy sync-{group}.key from {home} into the home of "
+        "each other machine, over ssh for example; never through the folder."
+    )
 
 
 def _parse_maps(maps: tuple[str, ...]) -> dict[str, str]:

@@ -31,33 +31,36 @@ async def answer(app, session, question, choice, by):
         return  # the other one was first
 
 
-async def race(app, n):
-    """What the agent was told, what the log says and what the ledger says."""
-    asked = asyncio.create_task(app.shared(AgentQuestions).ask(EVENT, 30))
-    while not (waiting := await app.store.list_waiting()):
-        await asyncio.sleep(0)
-    [session] = waiting
-    events = [
+async def read_approvals(app, session, after):
+    return [
         kept.item.detail
-        async for kept in app.store.read(session)
+        async for kept in app.store.read(session, after=after)
         if isinstance(kept.item, Progress) and kept.item.stage == "approval"
     ]
-    question = str(events[-1]["question"])
+
+
+async def race(app, n, after):
+    """What the agent was told; it is what the log says. And the end of the log."""
+    asked = asyncio.create_task(app.shared(AgentQuestions).ask(EVENT, 30))
+    while not (waiting := await app.store.list_waiting()):
+        await asyncio.sleep(0.001)
+    [session] = waiting
+    [shown] = await read_approvals(app, session, after)
+    question = str(shown["question"])
     both = ANSWERS if n % 2 else ANSWERS[::-1]
     await asyncio.gather(*(answer(app, session, question, choice, by) for choice, by in both))
     told = await asked
-    settled = [
-        kept.item.detail
-        async for kept in app.store.read(session)
-        if isinstance(kept.item, Progress) and kept.item.detail.get("question") == question
-    ]
+    settled = await read_approvals(app, session, after)
     assert [one["status"] for one in settled] == ["asked", "answered"]
     assert (settled[1]["choice"], settled[1]["by"]) == (told.choice, told.by)
-    return told
+    return told, (await app.store.get(session)).last_seq
 
 
 async def run_races(app, count):
-    told = [await race(app, n) for n in range(count)]
+    told, end = [], 0
+    for n in range(count):
+        one, end = await race(app, n, end)
+        told.append(one)
     ledger, after = [], ""
     while page := await app.store.list_records(LEDGER_KIND, after=after):
         ledger += page
