@@ -1,6 +1,7 @@
 """The runtime `acp`: with `hermes acp`, and with a small agent that has the manners Hermes does not have."""
 
 import asyncio
+import json
 import os
 import shlex
 import signal
@@ -18,7 +19,7 @@ import pytest_asyncio
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadConfig, KeyRefused, NotAllowed, RuntimeFailed, RuntimeTimeout, RuntimeUnreachable
 from sojourn.core.events import Chunk
-from sojourn.core.messages import Message, assistant, user
+from sojourn.core.messages import Message, assistant, tool_calls_of, user
 from sojourn.core.sessions import Principal
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import HistoryEntry, Observation, SaveState
@@ -75,7 +76,15 @@ async def test_tools_are_shown_and_one_that_is_never_told_of_again_ends_with_the
         ("Never told of again", "edit", "started"),
         ("Never told of again", "edit", "completed"),
     ]
-    assert [message.role for message in shown.messages] == ["assistant"]
+    called, first, second, said = shown.messages
+    assert [(call.name, json.loads(call.arguments)["title"]) for call in tool_calls_of(called)] == [
+        ("read", "Reading a file"),
+        ("edit", "Never told of again"),
+    ]
+    assert [(one.role, one.tool_call_id) for one in (first, second)] == [
+        ("tool", call.id) for call in tool_calls_of(called)
+    ]
+    assert (said.role, said.content) == ("assistant", "I look.\n\nI found it.")
     [seen] = shown.of(Observation)
     assert (seen.kind, len(seen.data["tools"])) == ("prompt", 2)
 

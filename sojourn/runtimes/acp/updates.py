@@ -9,6 +9,7 @@ from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import Json, assistant
 from sojourn.jsonrpc import Params, list_objects
 from sojourn.ports.runtime import Observation, RuntimeOutput
+from sojourn.runtimes.reported_calls import to_call_messages
 from sojourn.text.ansi import ControlStripper, strip_control
 
 UNANSWERED = "sojourn/unanswered"  # our own update: nobody answered the agent's question in time
@@ -17,8 +18,8 @@ _MAX_RESULT_CHARS = 4000
 
 
 class UpdateMapper:
-    """Maps the updates of one prompt. `text` is exactly the text that was shown. Agents report titles of their tool
-    calls, not calls as models make them, so tools become progress and an observation, not messages.
+    """Maps the updates of one prompt. `text` is exactly the text that was shown. Tools are
+    shown as progress while they run, and become messages at the end, in front of the text.
 
     holds_first: hold the first piece of text until more comes, because it may be an error instead of an answer
     """
@@ -122,11 +123,12 @@ class UpdateMapper:
         return {name: value for name, value in tool.items() if name not in ("began", "arguments", "result")}
 
     def collect_outcome(self, finish_reason: str, facts: Params) -> Iterator[RuntimeOutput]:
-        """Yields what is saved of the turn: an observation, and the text that was shown, as a message."""
+        """Yields what is saved of the turn: an observation, the calls with their results, and the text shown."""
         tools = [{name: value for name, value in tool.items() if name != "began"} for tool in self.tools.values()]
         seconds = round(time.monotonic() - self._began, 3)
         ended = {"ended": finish_reason, "seconds": seconds, "tools": tools, "context": self.context}
         yield Observation("prompt", {**facts, **ended})
+        yield from to_call_messages(tools)
         if self.text.strip():
             yield assistant(self.text, finish_reason=finish_reason)
 

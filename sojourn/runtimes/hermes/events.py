@@ -12,6 +12,7 @@ from sojourn.ports.runtime import Observation, RuntimeOutput
 from sojourn.runtimes.agent_errors import to_agent_error
 from sojourn.runtimes.hermes.approvals import HermesApprovals
 from sojourn.runtimes.hermes.run import Event, HermesRun
+from sojourn.runtimes.reported_calls import to_call_messages
 from sojourn.text.ansi import ControlStripper, strip_control
 
 _NO_REPLY = "⚠️ No reply:"  # Hermes' text when its model gave no answer
@@ -58,8 +59,8 @@ class AnswerBuffer:
 
 
 class EventMapper:
-    """Maps the events of one run. Hermes reports neither arguments nor results of a tool and gives calls no id, so
-    tools become progress and an observation, not messages."""
+    """Maps the events of one run. Hermes reports neither arguments nor results of a tool and gives calls no id:
+    they are shown as progress, and what it says of them becomes messages at the end, in front of the text."""
 
     def __init__(self, run: HermesRun, approvals: HermesApprovals) -> None:
         self.answer = AnswerBuffer()
@@ -137,7 +138,7 @@ class EventMapper:
             raise RuntimeFailed("Hermes ended the run without an answer.", hint="Its log says why; ask again.")
 
     def collect_outcome(self, finish_reason: str) -> Iterator[RuntimeOutput]:
-        """Yields what is saved of the run: an observation, and the text that was shown, as a message."""
+        """Yields what is saved of the run: an observation, the calls, and the text that was shown."""
         facts: dict[str, Json] = {
             "run_id": self._run.id,
             "ended": finish_reason,
@@ -147,6 +148,7 @@ class EventMapper:
             "line_lost": self._run.lost,
         }
         yield Observation("run", facts)
+        yield from to_call_messages(self._tools)
         if self.answer.text.strip():
             yield assistant(self.answer.text, finish_reason=finish_reason)
 
