@@ -13,6 +13,7 @@ such files is the parent.
 from __future__ import annotations
 
 import mmap
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -34,6 +35,8 @@ _WARMUP = re.compile(rb'"content":\s*"Warmup"')
 _SIDECHAIN = b'"isSidechain":true'
 _SEPARATE_FILES_VERSION = (2, 0, 40)  # since about this version subagents have their own files
 _SIDECHAIN_SUFFIX = ".sidechain"
+_MAX_INSPECTED = 100_000  # files
+_INSPECTED: dict[Path, tuple[tuple[int, ...], list[SessionFile]]] = {}  # for who watches a home; by size and times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,13 +106,23 @@ def _list_folder(folder: Path) -> Iterator[SessionFile]:
                 yield from (replace(one, parent=entry.name) for one in _inspect_file(path))
 
 
-def _inspect_file(path: Path) -> Iterator[SessionFile]:
-    """The sessions in a file: none, one, or one and its subagents."""
+def _inspect_file(path: Path) -> list[SessionFile]:
+    """The sessions in a file: none, one, or one and its subagents. A file that did not change is not read again."""
     try:
-        stat, head = path.stat(), read_head(path, _HEAD_BYTES)
+        stat, title = path.stat(), get_title_path(path)
+        mark = (stat.st_size, stat.st_mtime_ns, stat.st_ino, title.stat().st_mtime_ns if title.is_file() else 0)
+        if (known := _INSPECTED.get(path)) is not None and known[0] == mark:
+            return known[1]
+        found = list(_read_sessions(path, stat, read_head(path, _HEAD_BYTES)))
     except OSError as error:
-        yield _to_unreadable(path, error)
-        return
+        return [_to_unreadable(path, error)]
+    if len(_INSPECTED) >= _MAX_INSPECTED:
+        _INSPECTED.clear()
+    _INSPECTED[path] = (mark, found)
+    return found
+
+
+def _read_sessions(path: Path, stat: os.stat_result, head: bytes) -> Iterator[SessionFile]:
     is_subagent = path.stem.startswith("agent-")
     if not head or _has_only_titles(head) or (is_subagent and _WARMUP.search(head.split(b"\n", 1)[0])):
         return
