@@ -15,6 +15,7 @@ from sojourn.http.access_token import AccessToken
 from sojourn.http.admissions import Admissions, Right
 from sojourn.http.browser_sessions import PAGE_KEY_HEADER, BrowserSessions
 from sojourn.http.host_names import BROWSER_NAME, Host, HostNames, parse_host
+from sojourn.http.plain_pages import build_page, is_page_visit
 from sojourn.http.problems import OPENAI_PREFIX, problem_response, to_problem
 from sojourn.http.user_agent import resolves_localhost_names
 
@@ -75,6 +76,8 @@ class AuthMiddleware:
             return RedirectResponse(f"http://{BROWSER_NAME}:{host.port}{_target(scope)}")
         right = None if is_open and _reads(scope) else await self._find_right(scope, host)
         if right is None and not is_open:
+            if is_page_visit(scope, _header(scope, b"accept")):
+                return build_page("missing", _header(scope, b"accept-language"), status=404)
             return to_problem(
                 scope,
                 NotAllowed(

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import secrets
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, Field
 
 from sojourn.core.errors import NotAllowed
@@ -22,21 +20,14 @@ from sojourn.http.dependencies import (
 )
 from sojourn.http.host_names import Host, parse_host
 from sojourn.http.json_safe import IsoDate
+from sojourn.http.plain_pages import build_page
 from sojourn.http.schemas import AttributeSchema, StrictSchema
 from sojourn.http.user_agent import describe_browser
 
 router = APIRouter(tags=["visits"])
 PATH = "/enter"
-_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Sojourn</title>
-{body}<p><a href="/">Go on to Sojourn</a></p></html>"""
 # The name is the one in web/src/api/pageKey.ts.
-_KEEP_PAGE_KEY = """<script nonce="{nonce}">
-localStorage.setItem("sojourn.page-key", {key}); location.replace("/");
-</script>
-<noscript><p>The pages need JavaScript.</p></noscript>"""
-_USED_LINK = """<p>This link has been used already, or it is too old.
-<code>sojourn dashboard</code> makes a new one.</p>
-"""
+_KEEP_PAGE_KEY = 'localStorage.setItem("sojourn.page-key", {key}); location.replace("/");'
 
 
 class TokenBody(StrictSchema):
@@ -81,15 +72,6 @@ async def _sign_in(request: Request, browsers: BrowserSessions) -> SignedIn:
     return await browsers.sign_in(_host(request), browser=browser, address=address)
 
 
-def _page(body: str, status: int = 200, *, nonce: str = "", cookie: str = "") -> Response:
-    script = f"; script-src 'nonce-{nonce}'" if nonce else ""
-    headers = {
-        "Content-Security-Policy": f"default-src 'none'{script}; frame-ancestors 'none'",
-        "Referrer-Policy": "no-referrer",
-    }
-    return HTMLResponse(_PAGE.format(body=body), status, headers=headers | ({"Set-Cookie": cookie} if cookie else {}))
-
-
 @router.get(PATH, include_in_schema=False)
 async def follow(
     request: Request,
@@ -98,11 +80,12 @@ async def follow(
     key: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
     """The page behind a one-time link. Its script keeps the page key where only pages of this origin find it."""
+    languages = request.headers.get("accept-language", "")
     if not links.redeem(key):
-        return _page(_USED_LINK, 403)
-    signed_in, nonce = await _sign_in(request, browsers), secrets.token_urlsafe(16)
-    body = _KEEP_PAGE_KEY.format(nonce=nonce, key=json.dumps(signed_in.page_key))
-    return _page(body, nonce=nonce, cookie=signed_in.cookie)
+        return build_page("used", languages, status=403)
+    signed_in = await _sign_in(request, browsers)
+    script = _KEEP_PAGE_KEY.format(key=json.dumps(signed_in.page_key))
+    return build_page("enter", languages, script=script, cookie=signed_in.cookie)
 
 
 @router.post(PATH, include_in_schema=False)

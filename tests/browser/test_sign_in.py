@@ -32,8 +32,20 @@ def test_a_link_opens_the_door_once(site):
 
     second = site.open_browser(signed_in=False)
     second.goto(link)
-    assert "used already" in second.content()
+    second.get_by_role("heading", name="This link no longer works").wait_for()
+    assert second.evaluate("getComputedStyle(document.body).display") == "grid"  # it has a style
     assert second.context.cookies() == []
+
+
+@pytest.mark.parametrize("path", ["/nope", "/sessions/a/b", "/plugins/nobody"])
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_an_address_without_a_page_says_so_and_leads_back(site, find_violations, path, locale):
+    page = site.open(path, locale=locale)
+    page.get_by_role("heading", name="Page not found" if locale == "en-US" else "找不到页面").wait_for()
+    assert find_violations(page) == []
+    page.get_by_role("link").click()
+    page.wait_for_url(site.address + "/")
+    page.get_by_role("navigation").wait_for()
 
 
 def test_who_has_no_cookie_is_asked_for_the_token(site):

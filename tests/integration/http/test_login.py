@@ -71,7 +71,25 @@ async def test_a_link_is_followed_once(kit, app, client):
         first = await visitor.get(path)
         assert (first.status_code, "set-cookie" in first.headers) == (200, True)
         policy = first.headers["content-security-policy"]
-        assert policy.startswith("default-src 'none'; script-src 'nonce-")
+        assert re.match(
+            r"default-src 'none'; script-src 'nonce-[\w-]{22}'; style-src 'nonce-[\w-]{22}'; img-src", policy
+        )
         page_key = re.search(r'"sojourn.page-key", "([^"]+)"', first.text)[1]
         assert (await visitor.get("/api/sessions", headers={"Sojourn-Page-Key": page_key})).status_code == 200
         assert (await visitor.get(path)).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "kind"),
+    [
+        ("/nope", "text/html,*/*;q=0.8", "text/html"),
+        ("/nope", "*/*", "application/problem+json"),
+        ("/api/sessions", "text/html", "application/problem+json"),
+        ("/v1/models", "text/html", "application/json"),
+    ],
+)
+async def test_only_a_person_in_a_browser_gets_a_page_for_an_unknown_address(kit, app, path, accept, kind):
+    async with connect(kit, headers={"Accept": accept}, app=app) as visitor:
+        answer = await visitor.get(path)
+    assert (answer.status_code, answer.headers["content-type"].split(";")[0]) == (404 if "html" in kind else 401, kind)
+    assert "Set-Cookie" not in answer.headers
