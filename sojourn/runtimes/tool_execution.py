@@ -110,7 +110,9 @@ def _describe_call(call: ToolCall) -> ToolDetail:
 
 def _to_ended_progress(call: ToolCall, result: ToolResult, seconds: float) -> Progress:
     detail = _describe_call(call)
-    detail["status"], detail["duration"] = "completed" if result.ok else "failed", round(seconds, 3)
+    own = (result.facts or {}).get("duration")  # without the time in which a person was asked
+    detail["status"] = "completed" if result.ok else "failed"
+    detail["duration"] = own if isinstance(own, float) else round(seconds, 3)
     if not result.ok:
         detail["error"] = strip_control(result.text)[:_MAX_ERROR_CHARS] or "It failed and gave no reason."
     if result.facts:

@@ -91,7 +91,9 @@ class GuardedCall:
     async def __call__(self, at: Workspace, arguments: Mapping[str, Json]) -> ToolResult:
         started = time.monotonic()
         try:
-            result = await self._run_allowed(at, arguments)
+            allowed = await self._ask(at, arguments)
+            started = time.monotonic()  # a person's time to answer is not the tool's
+            result = await self._run_allowed(at, allowed)
         except SojournError as error:
             result = failed_result(f"{error} {error.hint}".strip(), error=error.code)
         except OSError as error:
@@ -105,7 +107,8 @@ class GuardedCall:
         facts = {"duration": round(time.monotonic() - started, 3)}
         return await limit_result(result, at, self._app.settings.home, facts)
 
-    async def _run_allowed(self, at: Workspace, raw: Mapping[str, Json]) -> ToolResult:
+    async def _ask(self, at: Workspace, raw: Mapping[str, Json]) -> dict[str, Json]:
+        """The valid arguments, once the call is allowed. BadInput, NotAllowed."""
         tool = self._tool
         if not guard(self._app, tool).for_whom(at.principal):
             raise NotAllowed(f"Guests may not use {tool.name}.", hint="Do without it, or ask the owner.")
@@ -120,7 +123,10 @@ class GuardedCall:
         if was_asked and question is not None and not judged_call().is_kept:
             _require_same(question, await asyncio.to_thread(self._question, at, arguments))
         at.provenance = at.provenance.add_origins(tool.origins)
-        started = time.monotonic()
+        return arguments
+
+    async def _run_allowed(self, at: Workspace, arguments: Mapping[str, Json]) -> ToolResult:
+        tool, started = self._tool, time.monotonic()
         own = OWN_LIMIT_SETTINGS.get(tool.name)
         limit = float(self._app.settings[own]) if own else at.seconds
         try:

@@ -67,6 +67,25 @@ def test_what_looks_dangerous_is_denied_first(scripted_site, model):
     page.get_by_text("Left alone.").wait_for()
 
 
+def test_the_time_of_the_person_is_not_the_tools(scripted_site, model):
+    model.play(
+        [Call("write_file", {"path": "slow.txt", "content": "x"})],
+        [Call("write_file", {"path": "no.txt", "content": "x"})],
+        [Say("Over.")],
+    )
+    page = scripted_site.open("/chat")
+    send_message(page, "write two files")
+    page.get_by_role("alertdialog").wait_for()
+    page.wait_for_timeout(2500)
+    page.get_by_role("alertdialog").get_by_role("button", name="Allow once").click()
+    page.get_by_role("alertdialog").filter(has_text="no.txt").get_by_role("button", name="Deny").click()
+    page.get_by_text("Over.").wait_for()
+    written, refused = page.locator("[data-tool=write_file] summary").all_inner_texts()
+    assert float(written.split()[-2]) < 2
+    assert refused.split()[-1] == "denied"
+    assert " s" not in refused
+
+
 def test_without_the_exact_text_a_question_can_only_be_denied(scripted_site, model):
     model.play([Call("terminal", {"command": "touch x"})], [Say("It is over.")])
     page = scripted_site.open_browser()

@@ -30,7 +30,7 @@ export const ToolCallCard = memo(function ToolCallCard({ call, isLive, isTarget 
         <span className={css.toolDuration}>
           {isRunning
             ? t("chat.tool.running")
-            : call.seconds !== null
+            : call.seconds !== null && call.status !== "denied"
               ? `${call.seconds.toFixed(call.seconds < 1 ? 2 : 1)} s`
               : ""}
         </span>
@@ -42,7 +42,9 @@ export const ToolCallCard = memo(function ToolCallCard({ call, isLive, isTarget 
       {call.lines.length > 0 && call.result === null && (
         <DataBlock label={t("chat.tool.out")} text={call.lines.join("\n")} />
       )}
-      {call.error && <p className="problem-text">{call.error}</p>}
+      {call.error && !call.result?.includes(call.error) && (
+        <p className={`problem-text ${css.toolError}`}>{call.error}</p>
+      )}
       {call.result !== null && <DataBlock label={t("chat.tool.out")} text={call.result} />}
     </details>
   );
