@@ -12,6 +12,7 @@ from sojourn.ports.store import Store
 from sojourn.ports.store_admin import StoreStats
 
 _MEASURE_SECONDS = 3600.0  # between two measurements of what uses the space
+_PATIENCE_SECONDS = 0.1  # counters take a few milliseconds
 logger = logging.getLogger(__name__)
 
 
@@ -22,28 +23,34 @@ class StatsCache:
         self._store: Store | None = None
         self._known: tuple[int, StoreStats] | None = None  # with the change it was counted at
         self._measured_at: float | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._count: asyncio.Task[None] | None = None
+        self._measurement: asyncio.Task[None] | None = None
 
     async def read(self, store: Store) -> StoreStats:
-        """Waits only for the first count; a later answer may be one change behind, and is counted again."""
+        """Waits for the first count. Later the answer of a store without counters may be one change behind."""
         if store is not self._store:
             self._store, self._known, self._measured_at = store, None, None
         at = await store.last_change()
         if self._known is None:
             self._known = at, await store.stats(by_part=False)
-        if (self._known[0] != at or self._measured_at is None) and (self._task is None or self._task.done()):
-            self._task = asyncio.create_task(self._count(store, at))
+        if self._known[0] != at:
+            if self._count is None or self._count.done():
+                self._count = asyncio.create_task(self._read(store, at, by_part=False))
+            await asyncio.wait({self._count}, timeout=_PATIENCE_SECONDS)
+        self._measure_if_due(store, at)
         return self._known[1]
 
-    async def _count(self, store: Store, at: int) -> None:
+    def _measure_if_due(self, store: Store, at: int) -> None:
         now = time.monotonic()
-        is_due = self._measured_at is None or now - self._measured_at >= _MEASURE_SECONDS
+        if self._measured_at is not None and now - self._measured_at < _MEASURE_SECONDS:
+            return
+        if self._measurement is None or self._measurement.done():
+            self._measured_at = now
+            self._measurement = asyncio.create_task(self._read(store, at, by_part=True))
+
+    async def _read(self, store: Store, at: int, *, by_part: bool) -> None:
         try:
-            found = await store.stats(by_part=False)
-            self._keep(store, at, found)
-            if is_due:
-                self._measured_at = now
-                self._keep(store, at, await store.stats())
+            self._keep(store, at, await store.stats(by_part=by_part))
         except SojournError as error:
             logger.debug("the store could not be counted: %s", error)
 

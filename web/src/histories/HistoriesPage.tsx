@@ -4,6 +4,7 @@ import type { FoundHistory } from "@/api/types";
 import { uploadFile } from "@/api/upload";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { Icon } from "@/components/Icon";
+import { countImported, isReadable, listNewHistories, type SessionCounts } from "@/histories/importedSessions";
 import { useMessages } from "@/histories/messages";
 import { formatNumber } from "@/i18n";
 import { followLink } from "@/router";
@@ -57,10 +58,14 @@ export default function Import() {
     setError(null);
     sendJson<ImportState>("POST", IMPORT_API, { source: history.source, home: history.home }).then(setState, setError);
   };
-  const readable = (histories ?? []).filter((history) => !history.problem && history.sessions > 0);
+  const [counts, setCounts] = useState<SessionCounts>({});
+  useEffect(() => {
+    if (!state?.running) void countImported().then(setCounts, () => undefined);
+  }, [state?.running]);
+  const fresh = listNewHistories(histories ?? [], counts);
   const importAll = () => {
-    setWaiting(readable.slice(1));
-    if (readable[0]) startImport(readable[0]);
+    setWaiting(fresh.slice(1));
+    if (fresh[0]) startImport(fresh[0]);
   };
   useEffect(() => {
     if (!state || state.running || !waiting.length) return;
@@ -75,7 +80,7 @@ export default function Import() {
     <div className="page">
       <header className="page-header">
         <h1>{t("nav.import")}</h1>
-        {readable.length > 1 && (
+        {fresh.length > 1 && (
           <button className="button primary" disabled={state?.running} onClick={importAll}>
             <Icon name="download" size={16} /> {t("import.all")}
           </button>
@@ -110,16 +115,21 @@ export default function Import() {
                   {t("import.sessions", {
                     n: formatNumber(history.sessions, language),
                     mb: (history.bytes / 1e6).toFixed(1),
-                  })}
+                  })}{" "}
+                  {isReadable(history) && !fresh.includes(history) && (
+                    <span className="pill good">
+                      <Icon name="check" size={13} /> {t("import.here")}
+                    </span>
+                  )}
                 </p>
               )}
             </div>
             <button
-              className={readable.length > 1 ? "button" : "button primary"}
+              className={fresh.length === 1 && fresh[0] === history ? "button primary" : "button"}
               disabled={Boolean(history.problem) || state?.running}
               onClick={() => startImport(history)}
             >
-              {t("import.start")}
+              {t(isReadable(history) && !fresh.includes(history) ? "import.again" : "import.start")}
             </button>
           </li>
         ))}

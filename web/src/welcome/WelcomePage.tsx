@@ -4,6 +4,7 @@ import type { FoundHistory, Session, StoreStats } from "@/api/types";
 import { ErrorMessage } from "@/components/ErrorMessage";
 import { Icon } from "@/components/Icon";
 import { ModelCards } from "@/components/ModelCards";
+import { countImported, isReadable, listNewHistories, type SessionCounts } from "@/histories/importedSessions";
 import { formatNumber, formatRelativeTime } from "@/i18n";
 import { followLink, navigate } from "@/router";
 import { getSourceLabel } from "@/sessions/sourceLabels";
@@ -15,6 +16,7 @@ export function WelcomePage() {
   const [stats, setStats] = useState<StoreStats | null>(null);
   const [newest, setNewest] = useState<Session[]>([]);
   const [histories, setHistories] = useState<FoundHistory[] | null>(null);
+  const [counts, setCounts] = useState<SessionCounts | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setIsBusy] = useState(false);
   useEffect(() => {
@@ -28,6 +30,7 @@ export function WelcomePage() {
       reportFailure,
     );
     getJson<FoundHistory[]>("/api/sources", controller.signal).then(setHistories, reportFailure);
+    countImported(controller.signal).then(setCounts, reportFailure);
     return () => controller.abort();
   }, []);
   const addSamples = async () => {
@@ -41,7 +44,8 @@ export function WelcomePage() {
     }
   };
   const isFirstVisit = stats?.sessions === 0;
-  const readable = (histories ?? []).filter((history) => !history.problem && history.sessions > 0);
+  const readable = (histories ?? []).filter(isReadable);
+  const fresh = listNewHistories(histories ?? [], counts ?? {});
   return (
     <div className="page">
       <section className="welcome-hero">
@@ -59,17 +63,17 @@ export function WelcomePage() {
           <Icon name="download" size={24} />
           <h2>{t("welcome.import")}</h2>
           <p className="dim">
-            {histories === null
+            {histories === null || counts === null
               ? t("welcome.looking")
-              : readable.length
+              : fresh.length
                 ? t("welcome.found", {
-                    what: readable
+                    what: fresh
                       .map(
                         (history) => `${getSourceLabel(history.source)} (${formatNumber(history.sessions, language)})`,
                       )
                       .join(", "),
                   })
-                : t("welcome.notfound")}
+                : t(readable.length ? "welcome.allhere" : "welcome.notfound")}
           </p>
         </a>
         {isFirstVisit ? (
