@@ -71,6 +71,35 @@ def test_rename_tag_pin_archive_and_delete(filled):
     page.get_by_text("No matching sessions.").wait_for()
 
 
+def test_pinned_sessions_have_a_view_and_archived_ones_are_counted(filled):
+    for session, change in {"copy-000031": {"pinned": True}, "copy-000032": {"archived": True}}.items():
+        assert filled.server.client.patch(f"/api/sessions/{session}", json=change).status_code == 200
+    page = filled.open("/sessions")
+    page.get_by_text(re.compile(r"^\d+ sessions · \d+ archived$")).wait_for()
+    page.get_by_role("group", name="Show").get_by_role("button", name="Pinned").click()
+    page.wait_for_url("**/sessions?view=pinned")
+    page.get_by_role("link", name=re.compile("Copy 000031")).wait_for()
+    page.get_by_text("1 session", exact=True).wait_for()
+    page.reload()
+    page.get_by_text("1 session", exact=True).wait_for()
+
+
+@pytest.mark.parametrize("row", [0, -1])
+def test_the_menu_of_any_row_is_whole(filled, row):
+    page = filled.open("/sessions")
+    page.locator(".session-row").first.wait_for()
+    window = page.locator(".virtual-list").bounding_box()
+    buttons = [one for one in page.get_by_role("button", name="More actions").all() if is_inside(one, window)]
+    buttons[row].click()
+    for entry in page.get_by_role("menuitem").all():
+        assert is_inside(entry, window), entry.inner_text()
+
+
+def is_inside(one, window):
+    box = one.bounding_box()
+    return window["y"] <= box["y"] and box["y"] + box["height"] <= window["y"] + window["height"]
+
+
 def test_search_marks_what_was_found_and_leads_there(site):
     site.server.client.post("/api/plugins/dashboard/samples")
     page = site.open("/sessions")
@@ -237,8 +266,20 @@ def test_a_golden_history_is_found_and_brought_in(site, home):
     page = site.open("/import")
     page.get_by_role("button", name="Import").click()
     page.get_by_text("Imported from hermes").wait_for(timeout=60_000)
+    page.get_by_role("button", name="Look for new sessions").wait_for()
     page.get_by_role("main").get_by_role("link", name="Sessions").click()
+    page.wait_for_url("**/sessions?program=hermes")
     page.locator(".session-row").first.wait_for()
+    assert page.get_by_role("group", name="Program").get_by_label("Hermes").is_checked()
+    page.get_by_label("Search all messages and titles").fill("notes.txt")
+    page.locator(".search-results mark").first.wait_for()
+    found = page.locator(".hit-text").all_inner_texts()
+    assert found
+    assert not any('{"' in one or "\\n" in one for one in found)  # read as words, not as JSON
+    page.goto(site.address + "/")
+    page.get_by_text("Every history found on this machine is imported.").wait_for()
+    total = site.server.client.get("/api/sessions?archived=any&count=true&limit=1").json()["total"]
+    page.get_by_role("heading", name=f"{total} sessions").wait_for()
     assert site.console_errors == []
 
 

@@ -2,7 +2,9 @@ import { useEffect, useState } from "react";
 import { getJson } from "@/api/http";
 import type { SearchHit, Session } from "@/api/types";
 import type { IconName } from "@/components/Icon";
+import { readableSnippet } from "@/sessions/readableSnippet";
 import { getSessionLabel, getSessionUrl } from "@/sessions/sessionLinks";
+import { getSourceLabel } from "@/sessions/sourceLabels";
 
 export interface Choice {
   id: string;
@@ -41,7 +43,7 @@ export const useFoundSessions = (words: string): Choice[] =>
       id: session.id,
       icon: "chat",
       label: getSessionLabel(session),
-      hint: session.source,
+      hint: getSourceLabel(session.source),
       to: getSessionUrl(session.id),
     })),
   );
@@ -53,7 +55,7 @@ export const useFoundMessages = (words: string): Choice[] =>
       .map((hit) => ({
         id: `${hit.session}:${hit.seq}`,
         icon: "file",
-        label: hit.snippet.text.replace(/\s+/g, " "),
+        label: readableSnippet(hit.snippet.text, []).text,
         hint: hit.title ?? "",
         to: getSessionUrl(hit.session, hit.seq, words),
       })),

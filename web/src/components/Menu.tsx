@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Icon, type IconName } from "@/components/Icon";
 import css from "./Menu.module.css";
 
@@ -22,7 +22,9 @@ export function Menu({
   children?: ReactNode;
 }) {
   const [isOpen, setIsOpen] = useState(false);
+  const [isAbove, setIsAbove] = useState(false);
   const root = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => setIsAbove(isOpen && hasMoreRoomAbove(root.current!)), [isOpen]);
   useEffect(() => {
     if (!isOpen) return;
     root.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus();
@@ -57,7 +59,7 @@ export function Menu({
         {children}
       </button>
       {isOpen && (
-        <div className={css.menuList} role="menu" aria-label={label}>
+        <div className={`${css.menuList} ${isAbove ? css.above : ""}`} role="menu" aria-label={label}>
           {entries.map((entry) => (
             <button
               key={entry.label}
@@ -75,4 +77,19 @@ export function Menu({
       )}
     </div>
   );
+}
+
+const MARGIN_PX = 8;
+
+/** Whether the open menu would be cut off below, and less above: by the window, or by what scrolls around it. */
+function hasMoreRoomAbove(root: HTMLElement): boolean {
+  let [top, bottom] = [0, window.innerHeight];
+  for (let around = root.parentElement; around; around = around.parentElement) {
+    if (!/auto|scroll|hidden/.test(getComputedStyle(around).overflowY)) continue;
+    const box = around.getBoundingClientRect();
+    [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
+  }
+  const { top: buttonTop, bottom: buttonBottom } = root.getBoundingClientRect();
+  const height = root.querySelector("[role=menu]")!.getBoundingClientRect().height + MARGIN_PX;
+  return buttonBottom + height > bottom && buttonTop - top > bottom - buttonBottom;
 }

@@ -6,6 +6,7 @@ import { HighlightedText } from "@/components/HighlightedText";
 import { formatRelativeTime } from "@/i18n";
 import { followLink } from "@/router";
 import { useMessages } from "@/sessions/messages";
+import { readableSnippet } from "@/sessions/readableSnippet";
 import { countChosen, type SessionFilter, toSearchQuery } from "@/sessions/sessionFilter";
 import { getSessionUrl } from "@/sessions/sessionLinks";
 import { getSourceLabel } from "@/sessions/sourceLabels";
@@ -108,7 +109,9 @@ function ResultGroup({ hits, words }: { hits: SearchHit[]; words: string }) {
   return (
     <li className={css.resultGroup}>
       <a className={css.hitHeader} href={getSessionUrl(session)} onClick={followLink}>
-        <strong>{title || messages[0]?.snippet.text.slice(0, 80) || t("untitled")}</strong>
+        <strong>
+          {title || readableSnippet(messages[0]?.snippet.text ?? "", []).text.slice(0, 80) || t("untitled")}
+        </strong>
         <span className="pill">{getSourceLabel(source)}</span>
         <span className="dim">{formatRelativeTime(hits[0]!.timestamp, language)}</span>
       </a>
@@ -116,7 +119,7 @@ function ResultGroup({ hits, words }: { hits: SearchHit[]; words: string }) {
         <a key={hit.seq} className={css.hit} href={getSessionUrl(hit.session, hit.seq, words)} onClick={followLink}>
           <span className={css.hitRole}>{hit.tool_name ?? t(getRoleKey(hit.role))}</span>
           <span className={css.hitText}>
-            <HighlightedText text={hit.snippet.text} ranges={hit.snippet.marks} />
+            <HighlightedText {...readableSnippet(hit.snippet.text, hit.snippet.marks)} />
           </span>
         </a>
       ))}

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { sendJson } from "@/api/http";
+import { getJson, sendJson } from "@/api/http";
 import type { Session } from "@/api/types";
 import { SelectionBar } from "@/bulk/SelectionBar";
 import { buildSelectionKeys } from "@/bulk/selectionKeys";
@@ -36,7 +36,9 @@ function Library() {
   const { t } = useMessages();
   const isPhone = useIsPhone();
   const [filter, change] = useSessionFilter();
-  const [words, setWords] = useSearchBox(filter.words, (text) => change({ words: text }));
+  const [words, setWords] = useSearchBox(filter.words, (text) =>
+    change({ words: text, ...(filter.view === "archived" ? {} : { view: "" as const }) }),
+  );
   const [isOpen, setIsOpen] = useState(false);
   const chosen = countChosen(filter);
   const clear = () =>
@@ -106,6 +108,7 @@ function ViewTabs({ filter, change }: { filter: SessionFilter; change: (changes:
   const { t } = useMessages();
   const views = [
     ["", "sessions.view.all"],
+    ["pinned", "sessions.view.pinned"],
     ["archived", "sessions.view.archived"],
     ["trash", "sessions.view.trash"],
   ] as const;
@@ -120,9 +123,26 @@ function ViewTabs({ filter, change }: { filter: SessionFilter; change: (changes:
   );
 }
 
+/** How many sessions the whole list leaves out because they are archived. */
+function useArchivedCount(isWhole: boolean, total: number | null): number {
+  const [archived, setArchived] = useState(0);
+  useEffect(() => {
+    setArchived(0);
+    if (!isWhole || total === null) return;
+    const controller = new AbortController();
+    getJson<{ total: number }>("/api/sessions?archived=yes&limit=1&count=true", controller.signal).then(
+      (page) => setArchived(page.total),
+      () => undefined,
+    );
+    return () => controller.abort();
+  }, [isWhole, total]);
+  return archived;
+}
+
 function SessionList({ filter, clear }: { filter: SessionFilter; clear: (() => void) | null }) {
   const { t, language } = useMessages();
   const { total, getSession, loadRange, error, reload } = useSessions(filter);
+  const archived = useArchivedCount(!clear && filter.view === "", total);
   const selection = useSelection(toListQuery(filter), getSession);
   const restore = (session: Session) =>
     sendJson("PATCH", `/api/sessions/${encodeURIComponent(session.id)}`, { trashed: false }).then(() => {
@@ -138,6 +158,7 @@ function SessionList({ filter, clear }: { filter: SessionFilter; clear: (() => v
         <div className={css.sessionTotal}>
           <p className="dim" role="status">
             {total === null ? t("loading") : t("sessions.total", { n: formatNumber(total, language) })}
+            {archived > 0 && ` · ${t("sessions.total.archived", { n: formatNumber(archived, language) })}`}
           </p>
           {total !== null && total > 0 && (
             <button className="ghost" onClick={selection.start}>

@@ -10,7 +10,7 @@ export interface SessionFilter {
   facets: Record<FacetName, string[]>;
   since: string;
   until: string;
-  view: "" | "archived" | "trash";
+  view: "" | "pinned" | "archived" | "trash";
 }
 
 export function parseFilter(search: string): SessionFilter {
@@ -21,7 +21,7 @@ export function parseFilter(search: string): SessionFilter {
     facets: Object.fromEntries(FACETS.map((name) => [name, query.getAll(name)])) as SessionFilter["facets"],
     since: query.get("since") ?? "",
     until: query.get("until") ?? "",
-    view: view === "archived" || view === "trash" ? view : "",
+    view: view === "pinned" || view === "archived" || view === "trash" ? view : "",
   };
 }
 
@@ -45,6 +45,7 @@ export const toListQuery = (filter: SessionFilter): string =>
     ...listPairs(filter),
     ["archived", filter.view === "archived" ? "yes" : filter.view === "trash" ? "any" : ""],
     ["trashed", filter.view === "trash" ? "true" : ""],
+    ["pinned", filter.view === "pinned" ? "true" : ""],
   ]);
 
 /** The same for a search, which takes one tool and finds archived sessions too. */
