@@ -16,6 +16,19 @@ def test_from_an_empty_home_to_a_first_answer(site):
     assert site.console_errors == []
 
 
+def test_without_a_model_free_text_gets_help_and_earlier_words_are_not_its_own(site):
+    """Nothing is invented, and a question does not find itself in the search that it caused."""
+    page = site.open("/chat")
+    send_message(page, "帮我写一首关于春天的诗")
+    page.get_by_text("这个我答不了").wait_for()
+    assert page.get_by_text("不过你以前的会话提到过").count() == 0
+    page.goto(site.address + "/chat/new")
+    send_message(page, "Who was the first king of France?")
+    page.get_by_text("A question like this needs a model.").wait_for()
+    send_message(page, "Where did we talk about vermilion?")
+    page.get_by_text("I found nothing about").wait_for()
+
+
 def test_an_answer_streams_as_markdown_and_what_looks_like_html_stays_text(scripted_site, model):
     text = (
         "Here: **bold**, <img src=x onerror=window.hurt=1>\n\n```python\nprint('hi')\n```\n\n[bad](javascript:alert(1))"

@@ -2,8 +2,9 @@
 
 import pytest
 
+from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from tests.browser.conftest import open_site
-from tests.browser.sample_sessions import create_sessions
+from tests.browser.sample_sessions import create_session, create_sessions
 from tests.e2e.http_server import Serving
 
 INSIGHTS_API = "/api/plugins/dashboard/insights"
@@ -56,3 +57,21 @@ def test_each_session_has_an_outcome_that_leads_to_it(history):
     page.wait_for_function("() => document.querySelectorAll('tr[data-outcome]').length === 40")
     rows.first.get_by_role("link").click()
     page.wait_for_url("**/chat/copy-*")
+
+
+def test_one_malformed_message_breaks_no_page(chromium, tmp_path):
+    home = tmp_path / ".sojourn"
+    odd = Message(role="assistant", content="Odd.", tool_calls='[null, 7, "terminal", {}]')
+    session = create_session(home, {"title": "odd", "source": "cli"}, user("go"), odd)
+    call = ToolCall(id="c1", name="terminal", arguments='{"command": "ls"}')
+    result = tool_result(call, '{"output": "ok", "exit_code": 0}')
+    create_session(home, {"title": "even", "source": "cli"}, user("go"), assistant("", [call]), result)
+    with Serving(home, SOJOURN_RUNTIME="offline", SOJOURN_MODEL_DETECT="no") as server:
+        for site in open_site(chromium, server):
+            page = site.open("/insights")
+            page.get_by_role("region", name="Tool success rates").get_by_text("terminal").wait_for()
+            assert page.get_by_role("alert").count() == 0
+            page.goto(f"{site.address}/chat/{session}")
+            page.get_by_text("Odd.").wait_for()
+            assert page.get_by_role("alert").count() == 0
+            assert site.console_errors == []

@@ -23,6 +23,15 @@ def test_facts_are_added_edited_and_deleted(site_with_fact):
     page.get_by_role("button", name="Save").click()
     page.locator("li", has_text="Likes very short answers").get_by_role("button", name="Forget").click()
     page.locator("li", has_text="very short").wait_for(state="detached")
+    page.get_by_role("button", name="Undo").click()
+    row = page.locator("li", has_text="Likes very short answers")
+    row.get_by_role("button", name="Forget").click()
+    page.locator("li", has_text="very short").wait_for(state="detached")
+    refused = "password: hunter2-Zx81!"
+    page.get_by_label("Something to remember").fill(refused)
+    page.get_by_role("button", name="Remember").click()
+    page.get_by_role("alert").wait_for()
+    assert page.get_by_label("Something to remember").input_value() == refused
     assert [one["text"] for one in site_with_fact.server.client.get("/api/plugins/memory/facts").json()] == [
         "Prefers tabs <b>not</b> spaces"
     ]

@@ -18,6 +18,7 @@ interface Props {
   session: Session | null;
   isBusy: boolean;
   isElsewhere: boolean; // another surface drives the session; sending takes it over
+  returned: string; // words of messages that were taken back
   commands: ChatCommands;
   send: (request: TurnRequest, files: File[], report: ReportUpload) => Promise<void>;
   compare: (message: string, files: File[], choices: Parameters<AskBoth>[0]) => Promise<void>;
@@ -27,7 +28,7 @@ interface Props {
 const MAX_FILE_BYTES = 30_000_000; // what the server takes in one body
 
 /** Where a message is written: the draft is kept, files can be picked, pasted or dropped anywhere, `/` lists the commands. */
-export function Composer({ id, session, isBusy, isElsewhere, commands, send, compare, stop }: Props) {
+export function Composer({ id, session, isBusy, isElsewhere, returned, commands, send, compare, stop }: Props) {
   const { t } = useMessages();
   const [text, setText] = useDraft(id);
   const [files, setFiles] = useState<File[]>([]);
@@ -44,6 +45,11 @@ export function Composer({ id, session, isBusy, isElsewhere, commands, send, com
   };
   const isDragging = useDroppedFiles(addFiles);
   useGrowingBox(box, text);
+  useEffect(() => {
+    if (!returned) return;
+    setText([text.trim(), returned].filter(Boolean).join("\n\n"));
+    box.current?.focus();
+  }, [returned]);
 
   const submit = async () => {
     if (isSending || (!text.trim() && !files.length)) return;

@@ -3,13 +3,14 @@ import { ChatWelcome } from "@/chat/ChatWelcome";
 import { CommandAnswerCard } from "@/chat/CommandAnswerCard";
 import { Composer } from "@/chat/Composer";
 import { ConversationHeader } from "@/chat/ConversationHeader";
-import { conversationApi, type ReportUpload, type TurnRequest } from "@/chat/conversationApi";
+import { conversationApi, type OpenTurn, type ReportUpload, type TurnRequest } from "@/chat/conversationApi";
 import { FindBar } from "@/chat/FindBar";
 import { Log } from "@/chat/Log";
 import { useMessages } from "@/chat/messages";
 import { QueuedMessages, useQueued } from "@/chat/QueuedMessages";
 import { useChatCommands } from "@/chat/useChatCommands";
 import { useChatView } from "@/chat/useChatView";
+import { forgetDraft } from "@/chat/useDraft";
 import { useTurnActions } from "@/chat/useTurnActions";
 import { startComparison } from "@/compare/comparison";
 import type { ModelChoice } from "@/compare/modelChoices";
@@ -32,6 +33,7 @@ export function Conversation({ id, anchor, words, openList }: Props) {
   const [isFinding, setIsFinding] = useState(Boolean(words));
   const [failure, setFailure] = useState<unknown>(null);
   const queue = useQueued(id, chat.running?.key ?? null);
+  const [returned, setReturned] = useState("");
   const commands = useChatCommands(id, chat.refresh);
   const newSession = useRef("");
   const driver = chat.view.driver && chat.view.driver !== "web" ? chat.view.driver : null;
@@ -50,12 +52,23 @@ export function Conversation({ id, anchor, words, openList }: Props) {
     if (id) await chat.send(wish);
     else await conversationApi.startTurn(session, wish);
     if (chat.running) queue.refresh();
-    if (!id) navigate(`/chat/${session}`, true);
+    if (!id) {
+      forgetDraft(id);
+      navigate(`/chat/${session}`, true);
+    }
+  };
+  /** What is taken back stands in the box again, where it can be changed. */
+  const returnWords = async (turns: OpenTurn[]) => setReturned(await queue.takeBack(turns));
+  const stop = async () => {
+    await returnWords(queue.turns); // or the next one would begin at once
+    chat.stop();
   };
   const actions = useTurnActions(id, setFailure);
   const compare = async (message: string, files: File[], choices: [ModelChoice, ModelChoice]) => {
     const origin = { session: id, at: chat.view.seq };
-    navigate(await startComparison(origin, { message, attachments: [] }, files, choices));
+    const address = await startComparison(origin, { message, attachments: [] }, files, choices);
+    forgetDraft(id);
+    navigate(address);
   };
 
   return (
@@ -73,7 +86,7 @@ export function Conversation({ id, anchor, words, openList }: Props) {
         {commands.answer && <CommandAnswerCard answer={commands.answer} close={commands.close} />}
         <ErrorMessage error={chat.error} />
         <ErrorMessage error={failure} />
-        <QueuedMessages turns={queue.turns} session={id} refresh={queue.refresh} />
+        <QueuedMessages turns={queue.turns} takeBack={(turn) => void returnWords([turn])} />
       </Log>
       {driver && (
         <p className={css.elsewhere} role="status">
@@ -92,7 +105,8 @@ export function Conversation({ id, anchor, words, openList }: Props) {
         commands={commands}
         send={send}
         compare={compare}
-        stop={chat.stop}
+        returned={returned}
+        stop={() => void stop()}
       />
     </section>
   );

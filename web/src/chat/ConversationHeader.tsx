@@ -1,6 +1,7 @@
 import { useEffect } from "react";
 import { HandoffDialog } from "@/chat/HandoffDialog";
 import { useMessages } from "@/chat/messages";
+import { SubagentMenu } from "@/chat/SubagentMenu";
 import type { Conversation } from "@/chat/useChatView";
 import { Icon } from "@/components/Icon";
 import { setPageTitle } from "@/components/usePageTitle";
@@ -8,7 +9,7 @@ import { formatDateTime, formatNumber } from "@/i18n";
 import { followLink, navigate } from "@/router";
 import { SessionMenu } from "@/sessions/SessionMenu";
 import { SessionTitle } from "@/sessions/SessionTitle";
-import { getBranchUrl, getSessionLabel } from "@/sessions/sessionLinks";
+import { getBranchUrl, getSessionLabel, getSessionUrl } from "@/sessions/sessionLinks";
 import { getSourceLabel } from "@/sessions/sourceLabels";
 import css from "./ConversationHeader.module.css";
 
@@ -51,6 +52,11 @@ export function ConversationHeader({ id, chat, openList, isFinding, toggleFind }
                 <Icon name="branch" size={13} /> {t("chat.parent")}
               </a>
             )}
+            {session.parent_session_id && !session.branched_from && (
+              <a href={getSessionUrl(session.parent_session_id)} onClick={followLink}>
+                <Icon name="bot" size={13} /> {t("chat.subagentof")}
+              </a>
+            )}
             <span>{getSourceLabel(session.source)}</span>
             <span>{formatDateTime(session.started_at, language)}</span>
             <span>{t("sessions.messages", { n: formatNumber(session.message_count, language) })}</span>
@@ -78,6 +84,7 @@ export function ConversationHeader({ id, chat, openList, isFinding, toggleFind }
           >
             <Icon name="search" size={18} />
           </button>
+          <SubagentMenu session={session} />
           <HandoffDialog
             key={id}
             session={id}

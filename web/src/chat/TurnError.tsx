@@ -20,7 +20,11 @@ const OF_THE_MODEL = [
 export function TurnError({ error, retry }: { error: NonNullable<TurnView["error"]>; retry: (() => void) | null }) {
   const { t } = useMessages();
   const { message, hint, original } = describeProblem(error.code, error.message, error.hint ?? "", useServerTexts());
-  const chooseModel = () => document.querySelector<HTMLElement>("[data-model-picker]")?.focus();
+  const chooseModel = () => {
+    const picker = document.querySelector<HTMLElement>("[data-model-picker]");
+    picker?.focus();
+    if (picker instanceof HTMLButtonElement) picker.click(); // on a phone it opens the choice
+  };
   return (
     <div className={`card problem ${css.turnError}`} role="alert">
       <p>

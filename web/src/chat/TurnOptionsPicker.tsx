@@ -37,7 +37,13 @@ export function TurnOptionsPicker(props: Props) {
   const model = options.model || findSessionModel(session, runtime);
   return (
     <>
-      <button type="button" className={css.chosen} aria-haspopup="dialog" onClick={() => setIsOpen(true)}>
+      <button
+        type="button"
+        data-model-picker
+        className={css.chosen}
+        aria-haspopup="dialog"
+        onClick={() => setIsOpen(true)}
+      >
         <span>{model ? labelModel(model, t) : (runtime?.label ?? t("chat.runtime"))}</span>
         <Icon name="down" size={14} />
       </button>

@@ -2,6 +2,9 @@ import { useEffect, useState } from "react";
 
 const getStorageName = (id: string) => `sojourn.draft.${id || "new"}`;
 
+/** Forgets a draft whose box is about to go. */
+export const forgetDraft = (id: string): void => localStorage.removeItem(getStorageName(id));
+
 /** What was written and not sent yet, kept for each conversation over navigation, reload and restart. */
 export function useDraft(id: string): [string, (text: string) => void] {
   const asked = new URLSearchParams(location.search).get("say"); // a link may propose what to write

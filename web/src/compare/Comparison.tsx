@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { Log } from "@/chat/Log";
 import { useChatView } from "@/chat/useChatView";
+import { useRuntimes } from "@/chat/useRuntimes";
 import { useTurnActions } from "@/chat/useTurnActions";
 import { getComparisonUrl } from "@/compare/comparison";
 import { useMessages } from "@/compare/messages";
@@ -45,11 +46,13 @@ function ComparedSession({ id, keep }: { id: string; keep: () => void }) {
   const chat = useChatView(id, 0);
   const [failure, setFailure] = useState<unknown>(null);
   const actions = useTurnActions(id, setFailure);
+  const runtimes = useRuntimes();
   const last = chat.view.turns.at(-1);
   const usedModel = last?.usage["model"];
   const name =
     (typeof usedModel === "string" && usedModel) ||
     last?.model ||
+    runtimes.find((runtime) => runtime.name === last?.runtime)?.label ||
     (chat.session && getSessionLabel(chat.session)) ||
     "…";
   return (
