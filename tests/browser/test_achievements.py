@@ -2,6 +2,7 @@
 
 import re
 import time
+from datetime import datetime
 
 import pytest
 
@@ -243,12 +244,20 @@ def test_what_was_unlocked_since_the_last_visit_is_celebrated_once(counted, find
     assert moment.count() == 0
 
 
-def test_receipts_show_the_messages_that_counted(chromium, home):
+def test_badges_have_the_date_of_the_history_and_receipts_its_messages(chromium, home):
+    """Not the date of the scan, which is today."""
     create_sessions(home, 40, calls=4)
     with Serving(home) as server:
         server.client.post("/api/plugins/hermes-achievements/rescan?wait=true")
         site = Site(chromium, server)
         page = site.open("/achievements?sort=nearest")
+        badges = server.client.get(BADGES).json()["achievements"]
+        reached = {one["id"]: one["reached_at"] for one in badges if one["unlocked"]}
+        assert reached
+        assert max(reached.values()) < time.time() - 86_400
+        for badge, at in reached.items():
+            shown = page.locator(f"[data-badge='{badge}'] time").get_attribute("datetime")
+            assert datetime.fromisoformat(shown).timestamp() == pytest.approx(at, abs=1)
         page.get_by_role("button", name="Receipts").first.click()
         page.locator(".ach-receipts li").first.wait_for()
         page.locator(".ach-receipts a").first.click()

@@ -20,6 +20,7 @@ const OF_THE_MODEL = [
 export function TurnError({ error, retry }: { error: NonNullable<TurnView["error"]>; retry: (() => void) | null }) {
   const { t } = useMessages();
   const { message, hint, original } = describeProblem(error.code, error.message, error.hint ?? "", useServerTexts());
+  const advice = error.code === "key_refused" ? t("chat.keyhint") : hint; // here, without a terminal
   const chooseModel = () => {
     const picker = document.querySelector<HTMLElement>("[data-model-picker]");
     picker?.focus();
@@ -30,9 +31,9 @@ export function TurnError({ error, retry }: { error: NonNullable<TurnView["error
       <p>
         <strong>{message}</strong>
       </p>
-      {hint && (
+      {advice && (
         <p className="dim">
-          <InlineCode text={hint} />
+          <InlineCode text={advice} />
         </p>
       )}
       {original && (

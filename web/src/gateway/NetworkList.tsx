@@ -9,6 +9,17 @@ import { useServerTexts } from "@/serverTexts/serverTexts";
 import { getSourceLabel } from "@/sessions/sourceLabels";
 import css from "./NetworkList.module.css";
 
+const ASKED_FOR_FIRST = ["telegram", "whatsapp", "signal", "discord", "slack", "matrix", "email", "teams"];
+
+/** What is set up, what most people look for, and the rest by the names on screen. */
+export function compareNetworks(a: Network, b: Network): number {
+  const rank = ({ name, is_configured }: Network) => {
+    const place = ASKED_FOR_FIRST.indexOf(name);
+    return is_configured ? -1 : place < 0 ? ASKED_FOR_FIRST.length : place;
+  };
+  return rank(a) - rank(b) || getSourceLabel(a.name).localeCompare(getSourceLabel(b.name));
+}
+
 /** Every chat network, whether it is set up, and a wizard for each. Nothing is restarted. */
 export function NetworkList() {
   const { t } = useMessages();
@@ -20,7 +31,7 @@ export function NetworkList() {
   const [open, setOpen] = useState<string | null>(null);
   const networks = [...(data ?? [])]
     .filter((network) => network.fields.length > 0 || network.can_sign_in)
-    .sort((a, b) => Number(b.is_configured) - Number(a.is_configured) || a.name.localeCompare(b.name));
+    .sort(compareNetworks);
   const opened = networks.find((network) => network.name === open);
   return (
     <section aria-labelledby="networks-heading">

@@ -48,7 +48,7 @@ export function WelcomePage() {
   const fresh = listNewHistories(histories ?? [], counts ?? {});
   return (
     <div className="page">
-      <section className="welcome-hero">
+      <section className={isFirstVisit ? "welcome-hero" : "welcome-hero compact"}>
         <img src="/assets/icon.svg" alt="" width="64" height="64" />
         <h1>{stats === null ? "Sojourn" : isFirstVisit ? t("welcome.first") : t("welcome.back")}</h1>
         <p className="dim">{t(isFirstVisit ? "welcome.about" : "welcome.again")}</p>
@@ -58,6 +58,22 @@ export function WelcomePage() {
       </section>
       <ModelCards />
       <ErrorMessage error={error} />
+      {newest.length > 0 && (
+        <section>
+          <h2>{t("welcome.recent")}</h2>
+          <ul className="link-list">
+            {newest.map((session) => (
+              <li key={session.id}>
+                <a href={`/chat/${encodeURIComponent(session.id)}`} onClick={followLink}>
+                  <span className="grow">{session.title ?? (session.preview || session.id)}</span>{" "}
+                  <span className="pill">{getSourceLabel(session.source)}</span>{" "}
+                  <span className="dim">{formatRelativeTime(session.last_active, language)}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
       <div className="welcome-grid">
         <a className="card" href="/import" onClick={followLink}>
           <Icon name="download" size={24} />
@@ -95,22 +111,6 @@ export function WelcomePage() {
           <p className="dim">{t("welcome.badges")}</p>
         </a>
       </div>
-      {newest.length > 0 && (
-        <section>
-          <h2>{t("welcome.recent")}</h2>
-          <ul className="link-list">
-            {newest.map((session) => (
-              <li key={session.id}>
-                <a href={`/chat/${encodeURIComponent(session.id)}`} onClick={followLink}>
-                  <span className="grow">{session.title ?? (session.preview || session.id)}</span>{" "}
-                  <span className="pill">{getSourceLabel(session.source)}</span>{" "}
-                  <span className="dim">{formatRelativeTime(session.last_active, language)}</span>
-                </a>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
     </div>
   );
 }
