@@ -67,7 +67,7 @@ def test_what_looks_dangerous_is_denied_first(scripted_site, model):
     page.get_by_text("Left alone.").wait_for()
 
 
-def test_the_time_of_the_person_is_not_the_tools(scripted_site, model):
+def test_the_time_of_the_person_is_not_the_tools(scripted_site, model, find_violations):
     model.play(
         [Call("write_file", {"path": "slow.txt", "content": "x"})],
         [Call("write_file", {"path": "no.txt", "content": "x"})],
@@ -75,7 +75,8 @@ def test_the_time_of_the_person_is_not_the_tools(scripted_site, model):
     )
     page = scripted_site.open("/chat")
     send_message(page, "write two files")
-    page.get_by_role("alertdialog").wait_for()
+    page.get_by_role("alertdialog").locator(".diff-added").wait_for()
+    assert find_violations(page) == []
     page.wait_for_timeout(2500)
     page.get_by_role("alertdialog").get_by_role("button", name="Allow once").click()
     page.get_by_role("alertdialog").filter(has_text="no.txt").get_by_role("button", name="Deny").click()

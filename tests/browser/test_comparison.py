@@ -63,7 +63,7 @@ def test_an_answered_question_is_put_to_two_models(talk, model, find_violations)
     assert "First answer." in talk.server.client.get(f"/api/sessions/{origin}/messages").text
 
 
-def test_a_new_question_goes_to_two_models_on_a_phone(talk, model):
+def test_a_new_question_goes_to_two_models_on_a_phone(talk, model, find_violations):
     model.play([Say("Blue.")], [Say("Red.")])
     page = talk.open("/chat/new", viewport={"width": 390, "height": 844})
     page.get_by_label("Write a message").fill("name a colour")
@@ -75,3 +75,4 @@ def test_a_new_question_goes_to_two_models_on_a_phone(talk, model):
     top, bottom = (pane.bounding_box() for pane in panes.all())
     assert top["y"] + top["height"] <= bottom["y"]
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert find_violations(page) == []

@@ -5,7 +5,7 @@ import { translateCategory, translateTier } from "@/serverTexts/badgeTexts";
 import { useServerTexts } from "@/serverTexts/serverTexts";
 import { getEmblemPath } from "./emblems";
 import { Receipts } from "./Receipts";
-import { type AchievementsHost, type Badge, getDate, TIERS } from "./types";
+import { type AchievementsHost, type Badge, getBarPercent, getDate, TIERS } from "./types";
 
 /** The CSS class of the badge's colour: a locked badge has none of a tier, one without tiers has its own. */
 export const getTierClass = (badge: Badge): string =>
@@ -81,9 +81,9 @@ export function BadgeCard({
             aria-label={t("ach.card.progress", { name: badge.name })}
             aria-valuemin={0}
             aria-valuemax={100}
-            aria-valuenow={isSecret ? 0 : badge.progress_pct}
+            aria-valuenow={getBarPercent(badge)}
           >
-            <span style={{ width: `${isSecret ? 0 : badge.progress_pct}%` }} />
+            <span style={{ width: `${getBarPercent(badge)}%` }} />
           </div>
           <span className="ach-count">{formatProgress(badge, t("ach.card.hidden"), language)}</span>
         </div>

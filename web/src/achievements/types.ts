@@ -76,3 +76,10 @@ export const isScanning = (response: AchievementsResponse): boolean =>
 
 /** When a badge was really earned, in seconds; when that is not known, when a scan found it. */
 export const getDate = (badge: Badge): number => badge.reached_at ?? badge.unlocked_at ?? 0;
+
+/** How full the bar of a badge is: as its figures beside it say, from nothing, not from the last tier. */
+export function getBarPercent(badge: Badge): number {
+  if (badge.state === "secret") return 0;
+  if (badge.requirements || !badge.next_tier || !badge.next_threshold) return badge.progress_pct;
+  return Math.min(100, Math.floor((100 * badge.progress) / badge.next_threshold));
+}

@@ -30,18 +30,19 @@ export default function Comparison({ left, right, openList }: Props) {
   return (
     <section className={css.comparison} aria-label={t("compare.title")}>
       {openList && (
-        <button className={`ghost ${css.comparisonList}`} onClick={openList} aria-label={t("action.back")}>
-          <Icon name="list" /> {t("compare.title")}
+        <button className={`ghost ${css.comparisonList}`} onClick={openList}>
+          <Icon name="list" /> {t("action.back")}
         </button>
       )}
-      {[left, right].map((id) => (
-        <ComparedSession key={id} id={id} keep={() => keep(id)} />
+      <h1 className="visually-hidden">{t("compare.title")}</h1>
+      {[left, right].map((id, index) => (
+        <ComparedSession key={id} id={id} number={index + 1} keep={() => keep(id)} />
       ))}
     </section>
   );
 }
 
-function ComparedSession({ id, keep }: { id: string; keep: () => void }) {
+function ComparedSession({ id, number, keep }: { id: string; number: number; keep: () => void }) {
   const { t } = useMessages();
   const chat = useChatView(id, 0);
   const [failure, setFailure] = useState<unknown>(null);
@@ -56,7 +57,7 @@ function ComparedSession({ id, keep }: { id: string; keep: () => void }) {
     (chat.session && getSessionLabel(chat.session)) ||
     "…";
   return (
-    <section className={css.compared} aria-label={name}>
+    <section className={css.compared} aria-label={`${number}: ${name}`}>
       <header className={css.comparedHeader}>
         <h2>{name}</h2>
         {chat.running && (
