@@ -1,11 +1,14 @@
 """Setting up without a terminal: a model, a setting, a network."""
 
+import asyncio
 import re
+from threading import Thread
 
 import pytest
 
 from sojourn.testing.model_script import Say
 from tests.browser.conftest import open_site, send_message, start_server
+from tests.servers.telegram import ANN, TOKEN, telegram_rig
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +105,58 @@ def test_a_network_is_explained_and_a_wrong_key_is_refused_in_place(fresh, find_
     dialog.get_by_role("button", name="Check and connect").click()
     dialog.get_by_role("alert").wait_for()
     assert dialog.get_by_label("Bot token").input_value() == "not-a-token"
+    assert not any(one["is_configured"] for one in list_networks(fresh) if one["name"] == "telegram")
+
+
+@pytest.fixture
+def telegram():
+    """Telegram's stand-in, in a thread, as Playwright's loop occupies this one; and a way to run things there."""
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_forever)
+    thread.start()
+
+    def run(work):
+        return asyncio.run_coroutine_threadsafe(work, loop).result(30)
+
+    rig = telegram_rig()
+    yield run(rig.__aenter__()), run
+    run(rig.__aexit__(None, None, None))
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(10)
+    loop.close()
+
+
+def test_a_network_is_connected_paired_tested_and_offered_without_a_terminal(fresh, telegram, find_violations):
+    rig, run = telegram
+    page = fresh.open("/gateway")
+    page.get_by_role("button", name=re.compile("^Telegram")).click()
+    dialog = page.get_by_role("dialog", name="Telegram")
+    dialog.get_by_label("Bot token").fill(TOKEN)
+    dialog.get_by_text("More options").click()
+    dialog.get_by_placeholder("https://api.telegram.org").fill(rig.server.url)
+    dialog.get_by_role("button", name="Check and connect").click()
+    dialog.get_by_role("button", name="Pair my account").click()
+    code = dialog.locator("strong.mono").inner_text()
+    dialog.get_by_role("img", name="QR code").wait_for()
+    assert find_violations(page) == []
+    run(rig.until_listening())
+    run(rig.server.say(501, None, ANN, text=code))
+    page.wait_for_function(
+        """async () => (await (await fetch('/api/plugins/gateway/people', {headers:
+            {'Sojourn-Page-Key': localStorage.getItem('sojourn.page-key')}})).text()).includes('telegram')"""
+    )
+    dialog.get_by_role("button", name="Send a test message").click()
+    page.get_by_text("Test message sent to").wait_for()
+    assert any("test message" in one.text for one in rig.server.posts[501, None])
+    assert TOKEN not in page.content()
+    session = fresh.server.client.post("/api/sessions", json={"source": "web", "title": "to go"}).json()["id"]
+    page.goto(f"{fresh.address}/chat/{session}")
+    page.get_by_role("button", name="Hand off to…").click()
+    page.get_by_label("Destination").locator("option", has_text="Telegram").wait_for(state="attached")
+    page.goto(fresh.address + "/gateway")
+    page.get_by_role("button", name=re.compile("^Telegram")).click()
+    dialog.get_by_role("button", name="Remove").click()
+    dialog.wait_for(state="detached")
     assert not any(one["is_configured"] for one in list_networks(fresh) if one["name"] == "telegram")
 
 

@@ -39,6 +39,7 @@ const LABELS: Record<string, string> = {
   cron: "Scheduled",
   api: "API",
   local: "Local room",
+  subagent: "Sub-agent",
 };
 
 const IN_CHINESE: Record<string, string> = {
@@ -47,6 +48,7 @@ const IN_CHINESE: Record<string, string> = {
   local: "本地房间",
   sample: "示例",
   cron: "定时",
+  subagent: "子智能体",
 };
 
 export const getSourceLabel = (source: string): string =>

@@ -25,7 +25,7 @@ export function WelcomePage() {
       if (!isAbortError(problem)) setError(problem);
     };
     getJson<StoreStats>("/api/stats", controller.signal).then(setStats, reportFailure);
-    getJson<{ sessions: Session[] }>("/api/sessions?limit=6", controller.signal).then(
+    getJson<{ sessions: Session[] }>("/api/sessions?subagents=false&limit=6", controller.signal).then(
       (page) => setNewest(page.sessions),
       reportFailure,
     );
