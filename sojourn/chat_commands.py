@@ -153,7 +153,7 @@ async def _runtime(call: CommandCall) -> CommandResult:
     return _say(f"From now on {call.arguments} answers. The transcript stays.", choices={"runtime": call.arguments})
 
 
-@_command("List templates, use one or none, or run again without.", "[name|none|again]")
+@_command("List templates, use one or none, or run again without.", "[name|none|auto|again]")
 async def _template(call: CommandCall) -> CommandResult:
     wanted = call.arguments
     if wanted == "again" and call.surface == "terminal":

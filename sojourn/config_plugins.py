@@ -24,9 +24,9 @@ def load_plugin_settings(kind: type, plugin: str, settings: Settings) -> Any:
     for name, one in known.items():
         variable = f"SOJOURN_{plugin}_{name}".upper().replace("-", "_")
         if variable in settings.variables:
-            values[name] = _parse_value(settings.variables[variable], hints[name], variable, settings)
+            values[name] = parse_field(settings.variables[variable], hints[name], variable, settings)
         elif name in table:
-            values[name] = _parse_value(table[name], hints[name], f"[plugins.{plugin}] {name}", settings)
+            values[name] = parse_field(table[name], hints[name], f"[plugins.{plugin}] {name}", settings)
         elif _is_required(one):
             raise BadConfig(
                 f"{plugin} needs `{name}`, which is not set.",
@@ -39,7 +39,8 @@ def _is_required(one: Field[Any]) -> bool:
     return one.default is MISSING and one.default_factory is MISSING
 
 
-def _parse_value(raw: Any, kind: Any, where: str, settings: Settings) -> Any:
+def parse_field(raw: Any, kind: Any, where: str, settings: Settings) -> Any:
+    """The value of one field in its type. BadConfig says where a mistake is."""
     try:
         made = _convert(raw, kind, settings)
     except (TypeError, ValueError):
@@ -62,5 +63,5 @@ def _convert(raw: Any, kind: Any, settings: Settings) -> Any:
     if kind in (str, Secret):
         return kind(raw) if isinstance(raw, (str, int)) and not isinstance(raw, bool) else None
     if kind == tuple[str, ...]:
-        return tuple(str(one) for one in (raw.split(",") if isinstance(raw, str) else raw) if str(one).strip())
+        return tuple(word for one in (raw.split(",") if isinstance(raw, str) else raw) if (word := str(one).strip()))
     return raw  # tables and whatever else the plugin reads itself

@@ -30,6 +30,7 @@ from sojourn.turn_support.plugin_cache import PluginCache
 from sojourn.turn_support.turn_telemetry import begin_turn
 
 STOP_GRACE_SECONDS = 5.0  # seconds a runtime has to tidy up when it is stopped
+_AGAIN = "Try again, or another runtime."
 
 logger = logging.getLogger(__name__)
 
@@ -102,7 +103,7 @@ class TurnExecutor:
                 await store(item)
         await writer.end_text()
         if not writer.state.answered and not writer.state.unkept:
-            raise RuntimeFailed(f"{record.runtime} ended without an answer.", hint="Try again, or another runtime.")
+            raise RuntimeFailed(f"{record.runtime} ended without an answer.", hint=_AGAIN)
         logger.warning("runtime %s ended turn %s without saying that it was done", record.runtime, record.id)
 
     async def _settle(
@@ -111,10 +112,9 @@ class TurnExecutor:
         """Decides whether the turn finished, was stopped or failed. LeaseLost, NotDriving if it is not ours."""
         try:
             if work.cancelled():
-                raise RuntimeFailed(f"{record.runtime} gave up by itself.", hint="Try again, or another runtime.")
+                raise RuntimeFailed(f"{record.runtime} gave up by itself.", hint=_AGAIN)
             if work.done():
-                await work
-                return
+                return await work
             await cancel_tasks_within(STOP_GRACE_SECONDS, [work])
             for one in filter(asyncio.Task.done, watchers):
                 await one
@@ -132,10 +132,10 @@ class TurnExecutor:
         if isinstance(error, StoreUnavailable):  # not the turn's fault: it may be asked again
             logger.warning("turn %s of session %s was cut off: %s", record.id, record.session, error)
             return ending.fail(error, "interrupted" if error.retryable else "failed")
-        logger.error("turn %s failed in session %s", record.id, record.session, exc_info=error)
-        if not isinstance(error, SojournError):
-            what = f"{record.runtime} failed: {type(error).__name__}: {error}"
-            error = RuntimeFailed(what, hint="Try again, or another runtime.")
+        if not isinstance(error, SojournError):  # what is expected needs no traceback
+            logger.error("turn %s broke", record.id, exc_info=error)
+            error = RuntimeFailed(f"{record.runtime} failed: {type(error).__name__}: {error}", hint=_AGAIN)
+        logger.info("turn %s failed in session %s: %s", record.id, record.session, error)
         ending.fail(error)
 
     async def _write_end(
@@ -144,7 +144,7 @@ class TurnExecutor:
         """Writes loose ends, the error and exactly one `done`. The same transaction removes the turn's record, books
         its cost and releases the lease."""
         if ending.status not in ("completed", "cancelled") and ending.failed is None:
-            ending.fail(RuntimeFailed(f"{record.runtime} could not finish.", hint="Try again, or another runtime."))
+            ending.fail(RuntimeFailed(f"{record.runtime} could not finish.", hint=_AGAIN))
         book_cost = self._costs.save_usage(record.id, ending.usage)
         if steering := controls.unread_steering():  # behind what was shown
             await writer.end_text()

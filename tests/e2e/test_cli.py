@@ -63,6 +63,15 @@ def test_one_question_loads_nothing_that_draws_and_no_tool_that_is_not_used(monk
     assert not found & {"rich", "prompt_toolkit", "html_to_markdown", "pathspec", "tree_sitter"}
 
 
+def test_a_turn_that_fails_in_this_process_is_two_lines_and_its_reason_is_in_the_log(home):
+    ran = sojourn("chat", "--in-process", "--runtime", "acp", "-q", "hello")
+    assert ran.returncode == 2
+    assert [line[:2] for line in ran.stderr.splitlines()] == ["✗ ", "  "]
+    logged = (home / "logs" / "sojourn.log").read_text("utf-8")
+    assert "failed in session" in logged
+    assert "Traceback" not in logged
+
+
 def test_help_loads_neither_a_store_nor_what_draws():
     assert not modules_after("--help") & {"rich", "asyncio", "sqlite3", *HEAVY}
 

@@ -74,7 +74,7 @@ def _check_networks(context: CommandContext) -> Iterator[DoctorCheck]:
 def _check_service(context: CommandContext) -> Iterator[DoctorCheck]:
     plan = make_plan(context)
     if not plan.file.exists():
-        hint = "`sojourn service install` starts the server with the machine."
+        hint = "`sojourn service install` starts the server when you log in."
         yield DoctorCheck("service", "ok", "not installed", hint)
     elif os.fsencode(sys.executable) not in plan.file.read_bytes():
         hint = "`sojourn service install` writes it anew."

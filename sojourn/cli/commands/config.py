@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sojourn.cli.command_table import PRINT_SETTINGS
+from sojourn.cli.commands.plugin_fields import PREFIX, PluginField, find_plugin_field
 from sojourn.cli.commands.plugins import install_after_question
 from sojourn.cli.context import CommandContext, emit, with_context
 from sojourn.cli.options import JsonGroup
@@ -35,6 +36,9 @@ class SettingParam(click.ParamType[str]):
     name = "key"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        context = ctx.find_object(CommandContext) if ctx else None
+        if context is not None and str(value).startswith(PREFIX):
+            return find_plugin_field(context.plugins.all(), str(value)).name
         if value not in SETTINGS_BY_NAME or value == "home":
             known = sorted(set(SETTINGS_BY_NAME) - {"home"})
             near = get_close_matches(str(value), known, 3)
@@ -100,19 +104,24 @@ def change(context: CommandContext, key: str, value: str | None) -> None:
     """Write a setting into config.toml; everything else in the file stays as it is.
 
     Without VALUE it is asked for, or read from standard input: so a key stays out of the history of your shell.
+    plugins.NAME.FIELD is a setting of a plugin, such as plugins.acp.command.
 
     A running server follows at once; for the few settings that it reads only at its start, this says so.
     """
     if value is None:
         value = _read_value(context, key)
-    check_names(context.app, key, value)
-    check_key(context.settings, key, value)
-    file, new = config_file_of(context), _parse_value(SETTINGS_BY_NAME[key], value)
+    if key.startswith(PREFIX):
+        new: Any = _find_field(context, key).parse(value, context.settings)
+    else:
+        check_names(context.app, key, value)
+        check_key(context.settings, key, value)
+        new = _parse_value(SETTINGS_BY_NAME[key], value)
+    file = config_file_of(context)
     change_file(
         file.parent, lambda document: set_value(document, key, new), lambda: context.read_settings(context.flags)
     )
     settings = context.read_settings(context.flags)
-    now = {"name": key, "value": to_plain_value(settings[key]), "origin": settings.origins[key]}
+    now = _describe(context, key, settings)
     note = "" if now["origin"] == "file" else f" The {now['origin']} overrides it for now."
     if key in NEED_RESTART and read_server_file(settings.home):
         note += _RESTART
@@ -126,7 +135,7 @@ def change(context: CommandContext, key: str, value: str | None) -> None:
 @with_context
 def get(context: CommandContext, key: str) -> None:
     """Print the value of a setting, and nothing else. A secret is dots."""
-    row = next(one for one in list_settings(context.settings) if one["name"] == key)
+    row = _describe(context, key, context.settings)
     if context.json:
         emit(row)
     else:
@@ -139,12 +148,23 @@ def get(context: CommandContext, key: str) -> None:
 def unset(context: CommandContext, key: str) -> None:
     """Take a setting out of config.toml; its default counts again."""
     file = config_file_of(context)
-    check_key(context.settings, key, str(SETTINGS_BY_NAME[key].default))
+    if not key.startswith(PREFIX):
+        check_key(context.settings, key, str(SETTINGS_BY_NAME[key].default))
     change_file(file.parent, lambda document: remove_value(document, key), lambda: context.read_settings(context.flags))
     settings = context.read_settings(context.flags)
-    now = {"name": key, "value": to_plain_value(settings[key]), "origin": settings.origins[key]}
+    now = _describe(context, key, settings)
     note = _RESTART if key in NEED_RESTART and read_server_file(settings.home) else ""
     context.say(f"{key} is {now['value'] or 'empty'} ({now['origin']}).{note}", now)
+
+
+def _find_field(context: CommandContext, key: str) -> PluginField:
+    return find_plugin_field(context.plugins.all(), key)
+
+
+def _describe(context: CommandContext, key: str, settings: Settings) -> dict[str, Any]:
+    if key.startswith(PREFIX):
+        return _find_field(context, key).describe(settings)
+    return next(one for one in list_settings(settings) if one["name"] == key)
 
 
 def _offer_packages(context: CommandContext, part: str) -> None:
@@ -162,7 +182,9 @@ def _offer_packages(context: CommandContext, part: str) -> None:
 
 def _read_value(context: CommandContext, key: str) -> str:
     if context.is_interactive:
-        return str(click.prompt(key, hide_input=SETTINGS_BY_NAME[key].kind == "secret"))
+        of_plugin = _find_field(context, key) if key.startswith(PREFIX) else None
+        is_secret = of_plugin.is_secret if of_plugin else SETTINGS_BY_NAME[key].kind == "secret"
+        return str(click.prompt(key, hide_input=is_secret))
     value = sys.stdin.readline().strip()
     if not value:
         raise BadInput(f"There is no value for {key}.", hint=f"sojourn config set {key} VALUE")

@@ -31,7 +31,8 @@ from sojourn.text.formatting import format_bytes, format_duration, one_line, plu
 
 def _make_bars(rows: Iterable[tuple[Text, int]], shown: Mapping[int, str] | None = None) -> Table:
     """Numbers with a bar each, largest first."""
-    columns = (Column(no_wrap=True), Column(justify="right", no_wrap=True), Column(no_wrap=True))
+    # Only the bar gives way on a narrow screen: it alone may wrap, and is cropped instead.
+    columns = (Column(no_wrap=True), Column(justify="right", no_wrap=True), Column(overflow="crop"))
     table, rows = make_table(*columns, header=False), sorted(rows, key=lambda row: -row[1])
     most = max((number for _, number in rows), default=0) or 1
     for label, number in rows:

@@ -5,8 +5,10 @@ from functools import partial
 
 import pytest
 
+from sojourn.plugins import ThirdParty
 from sojourn.server_file import Server, write_server_file
 from sojourn.settings.config_file import change_file, set_value
+from tests.integration.cli.conftest import HERE, registry
 
 
 def values(sojourn):
@@ -168,3 +170,40 @@ def test_changes_at_the_same_moment_are_all_kept(home):
 def test_a_secret_that_is_not_set_is_an_empty_text_for_scripts(sojourn):
     values = {row["name"]: row["value"] for row in sojourn("config", "--json").json}
     assert (values["server.token"], values["database_url"]) == ("", "")
+
+
+@pytest.fixture
+def shed(sojourn):
+    """The command line with a plugin that has settings."""
+    return partial(sojourn, plugins=registry(ThirdParty("garden-shed", f"{HERE}.garden_shed")))
+
+
+def test_a_setting_of_a_plugin_is_set_read_and_taken_back(shed, home, monkeypatch):
+    assert shed("config", "set", "plugins.garden-shed.token", "hush-hush-hush").code == 0
+    assert shed("config", "set", "plugins.garden-shed.shelves", "3").code == 0
+    assert shed("config", "set", "plugins.garden-shed.tools", "rake, spade").code == 0
+    table = {"token": "hush-hush-hush", "shelves": 3, "tools": ["rake", "spade"]}
+    assert tomllib.loads((home / "config.toml").read_text()) == {"plugins": {"garden-shed": table}}
+    assert shed("config", "get", "plugins.garden-shed.token").out == "•••\n"
+    assert shed("config", "get", "plugins.garden-shed.open").out == "False\n"
+    monkeypatch.setenv("SOJOURN_GARDEN_SHED_SHELVES", "9")
+    assert shed("config", "get", "plugins.garden-shed.shelves", "--json").json["origin"] == "environment"
+    assert "environment overrides it" in shed("config", "set", "plugins.garden-shed.shelves", "4").out
+    assert shed("config", "unset", "plugins.garden-shed.token").code == 0
+    assert shed("config", "get", "plugins.garden-shed.token").out == "\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("plugins.garden-shed.shelves", "many", "is 'many', which is not a whole number"),
+        ("plugins.garden-shed.shelfs", "1", "Did you mean plugins.garden-shed.shelves"),
+        ("plugins.zzzzz.yyyy", "x", "Plugins with settings:"),
+        ("plugins.garden-shed.beds", "x", "is a table"),
+        ("plugins.garden-shed", "x", "There is no setting"),
+    ],
+)
+def test_a_mistake_about_a_plugins_setting_writes_nothing(shed, home, key, value, said):
+    ran = shed("config", "set", key, value)
+    assert (ran.code, said in ran.err) == (2, True), ran.err
+    assert not (home / "config.toml").exists()

@@ -14,6 +14,15 @@ def test_figures(sojourn, home):
     assert "space used by" in out
 
 
+def test_a_narrow_screen_costs_the_bars_and_no_figure(sojourn, home, monkeypatch):
+    fill(home, GARDEN, BIKE)
+    monkeypatch.setenv("COLUMNS", "44")
+    out = sojourn("store", "stats").out
+    assert max(map(len, out.splitlines()[1:])) <= 44
+    assert "…" not in out
+    assert "  write-ahead log" in out
+
+
 def test_a_whole_store_verifies(sojourn, home):
     fill(home, BIKE)
     assert "The store is whole" in sojourn("store", "verify").out
