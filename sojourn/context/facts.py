@@ -104,11 +104,19 @@ class FactRecords:
         return [known.facts[n] for n in sorted(range(len(scores)), key=lambda n: -scores[n]) if scores[n] > 0]
 
     async def get_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
+        """The fact with an id, or the only one whose id begins so or that has these words. NotFound, BadInput."""
         record = await self._app.store.get_record(KIND, _key(principal, id))
-        fact = _parse_fact(record) if record and record.principal == principal else None
-        if fact is None:
+        if record and record.principal == principal and (fact := _parse_fact(record)):
+            return fact
+        words = " ".join(id.split()).casefold()
+        facts = (await self._app.shared(FactCache).load(principal)).facts if len(words) > 2 else ()
+        found = [one for one in facts if one.id.startswith(words) or words in one.text.casefold()]
+        if not found:
             raise NotFound(f'There is no fact "{id}".', hint="`sojourn memory list` shows them with their ids.")
-        return fact
+        if len(found) > 1:
+            several = "; ".join(f"{one.id} {one.text}" for one in found[:3])
+            raise BadInput(f'Several facts have "{id}" in them.', hint=f"Name one by its id: {several}")
+        return found[0]
 
     async def add_fact(
         self, text: str, *, why: str = "", principal: Principal = OWNER, source_session: SessionId | None = None
@@ -128,11 +136,11 @@ class FactRecords:
         if expect is not None and old.revision != expect:
             raise Conflict(f'The fact "{id}" was changed meanwhile.', hint="Read it again, then edit it.")
         value = {"text": clean_fact(text), "why": old.why, "source_session": old.source_session}
-        return await self._save(principal, id, value, expect=old.revision)
+        return await self._save(principal, old.id, value, expect=old.revision)
 
     async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
         old = await self.get_fact(id, principal=principal)
-        await self._app.store.delete_record(KIND, _key(principal, id))
+        await self._app.store.delete_record(KIND, _key(principal, old.id))
         return old
 
     async def ask(self, question: str, *, principal: Principal = OWNER) -> Answer:

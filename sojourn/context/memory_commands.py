@@ -53,25 +53,26 @@ def add(given: CliContext, text: tuple[str, ...], why: str, as_json: bool) -> No
 
 
 @memory.command()
-@click.argument("id")
+@click.argument("id", metavar="FACT")
 @click.argument("text", nargs=-1, required=True)
 @as_json
 @click.pass_obj
 def edit(given: CliContext, id: str, text: tuple[str, ...], as_json: bool) -> None:
-    """Reword a fact."""
+    """Reword a fact. FACT is its id, or words that only it has."""
     fact: Fact = given.run(lambda app: FactRecords(app).edit_fact(id, " ".join(text)))
     _print_fact(f"{fact.id} is now: {fact.text}", fact, as_json or given.json)
 
 
 @memory.command()
-@click.argument("id")
+@click.argument("id", metavar="FACT")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @as_json
 @click.pass_obj
 def delete(given: CliContext, id: str, yes: bool, as_json: bool) -> None:
-    """Forget a fact."""
-    given.confirm(f"Forget {id}?", yes=yes)
-    fact: Fact = given.run(lambda app: FactRecords(app).delete_fact(id))
+    """Forget a fact. FACT is its id, or words that only it has."""
+    found: Fact = given.run(lambda app: FactRecords(app).get_fact(id))
+    given.confirm(f"Forget “{found.text}”?", yes=yes)
+    fact: Fact = given.run(lambda app: FactRecords(app).delete_fact(found.id))
     _print_fact(f"Forgotten: {fact.text}", fact, as_json or given.json)
 
 

@@ -1,10 +1,12 @@
-"""The shell examples of README and the start page, as they stand, on the sample sessions that we ship."""
+"""The shell examples of README, the start page and the HTTP reference, as they stand, on the sample sessions that we
+ship. That bash and zsh read those of every page alike."""
 
 import os
 import re
 import socket
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from tests.servers.system_package import require_program
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 PAGES = ("README.md", "docs/start.md")
+EVERY_PAGE = ["README.md", *sorted(str(one.relative_to(ROOT)) for one in (ROOT / "docs").rglob("*.md"))]
 # What does not come to an end by itself, or needs something of the reader's own.
 NOT_RUN = {
     "sojourn chat": "waits for a person",
@@ -47,18 +50,29 @@ def test_what_is_not_run_is_still_in_the_pages():
     assert {without_comment(line) for _, line in ALL} >= set(NOT_RUN)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_bash_and_zsh_understand_every_example_alike(page: str, tmp_path: Path):
+def shell_blocks(page: str) -> list[str]:
+    found = re.findall(r"^( *)```sh\n(.*?)^ *```", (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    return [textwrap.dedent(block) for _, block in found]
+
+
+def test_bash_and_zsh_read_every_example_alike(tmp_path: Path):
+    """Every program is a stub that prints its arguments."""
     zsh = require_program("zsh", "zsh")
-    stub = 'show() { printf "%s\\0" "$@"; printf "\\n"; }; sojourn() { show "$@"; }; curl() { show "$@"; }\n'
-    script = stub + "\n".join(shell_commands(page))
+    blocks = [(page, block) for page in EVERY_PAGE for block in shell_blocks(page)]
+    programs = {words[0] for _, block in blocks for line in block.splitlines() if (words := line.split())}
+    names = sorted(one for one in {*programs, "cd"} if re.fullmatch(r"[a-z][a-z-]*", one) and one != "export")
+    stubs = 'show() { printf "<%s>" "$@"; printf "\\n"; }\n' + "".join(
+        f'{one}() {{ show {one} "$@"; }}\n' for one in names
+    )
     said = []
     for shell in ("bash", zsh):  # interactive: only there does zsh take # for a comment if it is told to
         options = ["-o", "interactive_comments"] if shell == zsh else []
+        script = stubs + "".join(f'show "{page}"\n{block}' for page, block in blocks)
         ran = subprocess.run([shell, *options, "-c", script], cwd=tmp_path, capture_output=True, text=True)
         assert (ran.returncode, ran.stderr) == (0, "")
-        said.append(ran.stdout)
+        said.append(re.sub(r"sha256=[0-9a-f]+|Timestamp: \d+", "", ran.stdout))
     assert said[0] == said[1]
+    assert said[0].count("\n") > len(blocks)
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +113,22 @@ def test_an_example_works_as_it_stands(line: str, sample_home: dict[str, str]):
     )
     assert ran.returncode == 0, ran.stderr
     assert "not_found" not in ran.stdout
+
+
+def test_the_http_reference_works_as_it_stands(sample_home: dict[str, str]):
+    blocks = shell_blocks("docs/reference/http.md")
+    lines = [line for block in blocks for line in block.splitlines() if "/events " not in line]  # a stream has no end
+    script = "set -e\n" + "\n".join(lines)
+    (Path(sample_home["HOME"]) / "plan.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    ran = subprocess.run(
+        ["bash", "-c", script.replace("127.0.0.1:8790", f"127.0.0.1:{sample_home['SOJOURN_PORT']}")],
+        env=sample_home,
+        cwd=sample_home["HOME"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.count('"hash"') == 2
+    assert "event: done" in ran.stdout
+    assert '"code"' not in ran.stdout

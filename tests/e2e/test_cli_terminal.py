@@ -97,6 +97,15 @@ def test_a_no_to_a_deletion_keeps_everything():
     assert "Nothing was changed." in person.seen
 
 
+def test_a_fact_is_named_by_its_words_and_shown_before_it_is_forgotten():
+    assert Person("memory", "add", "I live in Porto").leaves() == 0
+    person = Person("memory", "delete", "porto")
+    person.sees("Forget “I live in Porto”?")
+    person.types("y\n")
+    assert person.leaves() == 0
+    assert "Forgotten: I live in Porto" in person.seen
+
+
 @pytest.mark.parametrize(
     ("flags", "no_color", "colours"), [((), "", True), ((), "0", False), (("--no-color",), "", False)]
 )

@@ -8,10 +8,13 @@ from sojourn.core.settings import Secret
 from sojourn.ports.plugin import Plugin
 
 
+NO_TOKEN = Secret("")
+
+
 @dataclass(frozen=True)
 class GardenShedSettings:
     shelves: int = 2
-    token: Secret = Secret("")
+    token: Secret = NO_TOKEN
     open: bool = False
     tools: tuple[str, ...] = ()
     beds: Mapping[str, Any] = field(default_factory=dict)

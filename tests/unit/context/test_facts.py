@@ -61,6 +61,23 @@ async def test_an_edit_of_an_older_reading_is_refused(kit):
         await facts.edit_fact(fact.id, "three", expect=fact.revision)
 
 
+async def test_a_fact_is_named_by_words_that_only_it_has(kit):
+    facts = FactRecords(kit)
+    porto = await facts.add_fact("I live in Porto")
+    await facts.add_fact("I live for music")
+    await facts.add_fact("I live in Ghent", principal=GUEST)
+    for words in (porto.id, porto.id[:6], "porto", "in  Porto"):
+        assert (await facts.get_fact(words)).id == porto.id
+    with pytest.raises(BadInput, match="Several facts"):
+        await facts.delete_fact("I live")
+    for words in ("Ghent", "po", ""):
+        with pytest.raises(NotFound):
+            await facts.delete_fact(words)
+    assert (await facts.edit_fact("porto", "I live in Lisbon")).id == porto.id
+    assert (await facts.delete_fact("lisbon")).id == porto.id
+    assert [one.text for one in await facts.list_facts()] == ["I live for music"]
+
+
 @pytest.mark.parametrize("text", ["", "  \n", "x" * 2001])
 async def test_an_empty_fact_and_a_book_are_refused(kit, text):
     with pytest.raises(BadInput):
