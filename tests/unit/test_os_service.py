@@ -1,7 +1,6 @@
 """The files of service managers: their form, and hostile characters in paths."""
 
 import plistlib
-import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.os_service import LABEL, ServiceSpec, build_plan, choose_manager
+from tests.servers.system_package import require_program
 
 ODD = Path('/tmp/a b/50% "q" $HOME \\n')
 SPEC = ServiceSpec(
@@ -31,9 +31,7 @@ def test_systemd_accepts_the_unit(tmp_path, folder):
     made = plan("systemd", spec)
     unit = tmp_path / made.file.name
     unit.write_bytes(made.content)
-    verify = shutil.which("systemd-analyze")
-    if verify is None:
-        pytest.skip("this machine has no systemd-analyze")
+    verify = require_program("systemd", "systemd-analyze")
     done = subprocess.run(
         [verify, "verify", "--user", str(unit)],
         capture_output=True,
