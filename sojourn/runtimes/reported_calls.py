@@ -10,11 +10,12 @@ from sojourn.core.messages import Json, Message, ToolCall, assistant, tool_resul
 NO_RESULT = "The agent did not report a result."
 
 
-def to_call_messages(tools: Sequence[Mapping[str, Json]]) -> Iterator[Message]:
-    """One message with all calls, then a result for each. What the agent calls them, and whatever it said of them."""
+def to_call_messages(tools: Sequence[Mapping[str, Json]], text: str = "") -> Iterator[Message]:
+    """One message with `text` and all calls, then a result for each. What the agent calls them, and whatever it said of
+    them."""
     calls = [(_to_call(tool), tool) for tool in tools]
     if calls:
-        yield assistant(None, [call for call, _ in calls], finish_reason="tool_calls")
+        yield assistant(text or None, [call for call, _ in calls], finish_reason="tool_calls")
     for call, tool in calls:
         result = str(tool.get("result") or tool.get("error") or NO_RESULT)
         yield tool_result(call, result)

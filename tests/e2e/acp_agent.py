@@ -111,6 +111,21 @@ class Peculiar:
         await self.conn.session_update(session, acp.start_tool_call("c2", "Never told of again", kind="edit"))
         await self.say(session, "I found it.")
 
+    async def do_run(self, session: str) -> None:
+        """A call whose arguments come after its title, as Claude Code tells them, and one of another agent."""
+        await self.say(session, "I run it.")
+        named = {"_meta": {"claudeCode": {"toolName": "Bash"}}}
+        started = acp.start_tool_call("r1", "Terminal", kind="execute")
+        await self.conn.session_update(session, started.model_copy(update={"field_meta": named["_meta"]}))
+        await self.conn.session_update(session, acp.update_tool_call("r1", raw_input={"command": "echo exported"}))
+        text = [acp.tool_content(acp.text_block("exported"))]
+        await self.conn.session_update(session, acp.update_tool_call("r1", status="completed", content=text))
+        await self.say(session, "Now the other.")
+        raw = {"command": ["ls", "-la"]}
+        await self.conn.session_update(session, acp.start_tool_call("r2", "List", kind="execute", raw_input=raw))
+        await self.conn.session_update(session, acp.update_tool_call("r2", status="completed", raw_output={"exit": 0}))
+        await self.say(session, "Done.")
+
     async def do_model(self, session: str) -> None:
         resumed = " after a resume" if "RESUMED" in self.heard[session] else ""
         await self.say(session, f"I am {self.model}{resumed}.")

@@ -89,6 +89,22 @@ async def test_tools_are_shown_and_one_that_is_never_told_of_again_ends_with_the
     assert (seen.kind, len(seen.data["tools"])) == ("prompt", 2)
 
 
+async def test_a_call_whose_arguments_are_told_is_in_the_transcript(make: Make) -> None:
+    shown = await run_turn(make(), make_turn_input("RUN"))
+    ended = [(one["tool"], one["preview"]) for one in shown.progress("tool") if one["status"] == "completed"]
+    assert ended == [("Bash", "echo exported"), ("execute", "ls -la")]
+    kept = [(one.role, one.content, [call.name for call in tool_calls_of(one)]) for one in shown.messages]
+    assert kept == [
+        ("assistant", "I run it.", ["Bash"]),
+        ("tool", "exported", []),
+        ("assistant", "Now the other.", ["execute"]),
+        ("tool", '{"exit": 0}', []),
+        ("assistant", "Done.", []),
+    ]
+    [bash] = tool_calls_of(shown.messages[0])
+    assert json.loads(bash.arguments) == {"command": "echo exported"}
+
+
 async def test_a_plan_is_shown_as_tasks(make: Make) -> None:
     [shown] = (await run_turn(make(), make_turn_input("PLAN"))).progress("task")
     assert [(one["title"], one["state"]) for one in shown["tasks"]] == [("Dig", "running"), ("Plant", "waiting")]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import Json, assistant
-from sojourn.jsonrpc import Params, list_objects
+from sojourn.jsonrpc import Params, as_object, list_objects
 from sojourn.ports.runtime import Observation, RuntimeOutput
 from sojourn.runtimes.reported_calls import to_call_messages
 from sojourn.text.ansi import ControlStripper, strip_control
@@ -18,14 +19,15 @@ _MAX_RESULT_CHARS = 4000
 
 
 class UpdateMapper:
-    """Maps the updates of one prompt. `text` is exactly the text that was shown. Tools are
-    shown as progress while they run, and become messages at the end, in front of the text.
+    """Maps the updates of one prompt. `text` is exactly the text that was shown. Tools are shown as progress while they
+    run; a call becomes messages of the transcript when it ends.
 
     holds_first: hold the first piece of text until more comes, because it may be an error instead of an answer
     """
 
     def __init__(self, *, holds_first: bool = False) -> None:
         self.text = ""
+        self._unsaved = ""  # shown since the last message
         self.held: str | None = None
         self.tools: dict[str, dict[str, Json]] = {}
         self.context: dict[str, Json] = {}  # usage of its context window, if reported
@@ -75,6 +77,7 @@ class UpdateMapper:
             if "status" not in tool:  # some agents never report the end of a tool
                 tool.update(status="completed", duration=self._seconds_since(tool), told=False)
                 yield Progress("tool", self._to_detail(tool))
+                yield from self._to_messages(tool)
 
     def _emit(self, piece: str) -> Iterator[RuntimeOutput]:
         if not self.text:
@@ -84,6 +87,7 @@ class UpdateMapper:
         if piece:
             self._after_tool = self._after_tool and not piece.strip()
             self.text += piece
+            self._unsaved += piece
             yield Chunk(piece)
 
     def _map_tool(self, update: Params) -> Iterator[RuntimeOutput]:
@@ -93,7 +97,7 @@ class UpdateMapper:
         if tool is None:
             tool = self.tools[name] = {
                 "call_id": name,
-                "tool": str(update.get("kind") or "other"),
+                "tool": _tool_name(update),
                 "preview": "",
                 "began": time.monotonic(),
             }
@@ -107,12 +111,21 @@ class UpdateMapper:
             if status == "failed":
                 tool["error"] = str(tool.get("result") or "The agent reports that it failed.")[:500]
             yield Progress("tool", self._to_detail(tool))
+            yield from self._to_messages(tool)
+
+    def _to_messages(self, tool: dict[str, Json]) -> Iterator[RuntimeOutput]:
+        """Yields a finished call as a model would have made it, behind the text before it, with its result."""
+        text, self._unsaved = self._unsaved.strip("\n"), ""
+        yield from to_call_messages([tool], text)
 
     def _fill(self, tool: dict[str, Json], update: Params) -> None:
         if update.get("title"):
             tool["preview"] = strip_control(str(update["title"]))
-        if isinstance(update.get("rawInput"), dict):
-            tool["arguments"] = update["rawInput"]
+        if given := as_object(update.get("rawInput")):
+            tool["arguments"] = given
+            if command := given.get("command"):  # says more than its title, which may be "Terminal"
+                words = command if isinstance(command, list) else [command]
+                tool["preview"] = strip_control(" ".join(map(str, words)))
         if update.get("sessionUpdate") == "tool_call_update" and (result := _tool_result_text(update)):
             tool["result"] = result[:_MAX_RESULT_CHARS]
 
@@ -123,14 +136,13 @@ class UpdateMapper:
         return {name: value for name, value in tool.items() if name not in ("began", "arguments", "result")}
 
     def collect_outcome(self, finish_reason: str, facts: Params) -> Iterator[RuntimeOutput]:
-        """Yields what is saved of the turn: an observation, the calls with their results, and the text shown."""
+        """Yields what is saved of the turn: an observation, and the text that was shown last, as a message."""
         tools = [{name: value for name, value in tool.items() if name != "began"} for tool in self.tools.values()]
         seconds = round(time.monotonic() - self._began, 3)
         ended = {"ended": finish_reason, "seconds": seconds, "tools": tools, "context": self.context}
         yield Observation("prompt", {**facts, **ended})
-        yield from to_call_messages(tools)
-        if self.text.strip():
-            yield assistant(self.text, finish_reason=finish_reason)
+        if self._unsaved.strip():
+            yield assistant(self._unsaved.lstrip("\n"), finish_reason=finish_reason)
 
 
 def _content_text(content: Json) -> str:
@@ -144,9 +156,20 @@ def _content_text(content: Json) -> str:
     return f"[{content.get('type') or 'something'}]"
 
 
+def _tool_name(update: Params) -> str:
+    """The agent's own name of a tool, if it tells it; else the kind, which the protocol knows."""
+    for extension in as_object(update.get("_meta")).values():
+        if name := as_object(extension).get("toolName"):
+            return strip_control(str(name))
+    return str(update.get("kind") or "other")
+
+
 def _tool_result_text(update: Params) -> str:
     parts = [_content_text(one.get("content")) for one in list_objects(update.get("content"))]
-    return strip_control("\n".join(filter(None, parts)))
+    text, raw = "\n".join(filter(None, parts)), update.get("rawOutput")
+    if not text and raw:
+        text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
+    return strip_control(text)
 
 
 def _map_plan(entries: Json) -> list[Json]:
