@@ -13,7 +13,8 @@ import hashlib
 import io
 import json
 import shutil
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ NAME = "hermes-achievements"
 FILES = ("manifest.json", "plugin_api.py", "dist/index.js", "dist/style.css")
 _MAX_WIDTH = 1 << 20  # characters; ruamel must not wrap long lines
 _COMMAND, _RECORD = "sojourn.json", "installed-by-sojourn.json"
+_SHARED_FILES = ("scan_snapshot.json", "scan_checkpoint.json")  # Hermes' own plugin has files of these names too
 _SCAN_FILES = (
     *("scan_journal.jsonl", "scan_status.json", "scan.lock", "scan_snapshot.json.last", "scan_checkpoint.json.last"),
     "scan_journal.jsonl.last",
@@ -66,6 +68,7 @@ class HermesPlugin:
         after = enable_plugin(before, NAME)
         if not self._is_installed():  # a second install must not overwrite the original state
             record = {"config_existed": self._config.exists(), "config_before": before, "config_after": _digest(after)}
+            record["files_before"] = [name for name in _SHARED_FILES if (self._folder / name).exists()]
             _replace(self._record_file, json.dumps(record, indent=2))
         elif self._old_record_file.exists():
             _replace(self._record_file, self._old_record_file.read_text("utf-8"))
@@ -88,7 +91,7 @@ class HermesPlugin:
         changes = [f"remove {path}" for path in (self._dashboard, self._folder / _COMMAND, self._record_file)]
         if self._restore_config(record) != self._read_config():
             changes.append(f"take {NAME} out of plugins.enabled: {self._config}")
-        changes += [f"remove {self._folder / name}" for name in _SCAN_FILES if (self._folder / name).exists()]
+        changes += [f"remove {self._folder / name}" for name in _made_since(record) if (self._folder / name).exists()]
         return changes
 
     def uninstall(self) -> None:
@@ -101,8 +104,11 @@ class HermesPlugin:
         elif restored != self._read_config():
             _replace(self._config, restored)
         shutil.rmtree(self._dashboard)
-        for name in (*_SCAN_FILES, _COMMAND, _RECORD):
+        for name in (*_made_since(record), _COMMAND, _RECORD):
             (self._folder / name).unlink(missing_ok=True)
+        with suppress(OSError):  # unlock dates, or plugins of others, are in them
+            self._folder.rmdir()
+            self._folder.parent.rmdir()
 
     # -- parts -------------------------------------------------------------
 
@@ -130,6 +136,12 @@ class HermesPlugin:
                 continue
             return record
         return None
+
+
+def _made_since(record: Mapping[str, Any]) -> list[str]:
+    """The files of scans that were not there before the plugin was installed."""
+    before = record.get("files_before", _SHARED_FILES)  # older versions did not write it down
+    return [*_SCAN_FILES, *(name for name in _SHARED_FILES if name not in before)]
 
 
 def _replace(path: Path, text: str) -> None:

@@ -147,7 +147,7 @@ class Peculiar:
         return None
 
     async def do_break(self, session: str) -> None:
-        raise acp.RequestError.internal_error({"details": "out of cheese"})
+        raise acp.RequestError.internal_error({"details": "out of cheese."})
 
     async def do_die(self, session: str) -> None:
         await self.say(session, "I feel ")

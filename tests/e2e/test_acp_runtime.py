@@ -123,6 +123,7 @@ async def test_what_is_no_answer_is_a_failure(make: Make, said: str, words: str)
     shown = await run_turn(make(), make_turn_input(said))
     assert type(shown.error) is RuntimeFailed
     assert words in str(shown.error)
+    assert not str(shown.error).endswith("..")
     assert shown.error.hint
 
 

@@ -154,10 +154,11 @@ class AcpAgent:
                 f"{self.name} has exited: {error} ({await self._describe_exit()}).",
                 hint="The next turn starts it again; its log lines are in Sojourn's log.",
             )
+        why = str(error).rstrip(".")
         if error.rpc_code == AUTH_REQUIRED:
             ways = ", ".join(self._auth_methods) or "see its manual"
-            return KeyRefused(f"{self.name} requires you to sign in first: {error}.", hint=f"Sign in by: {ways}.")
-        return RuntimeFailed(f"{self.name} refused: {error}.", hint="Its log lines are in Sojourn's log.")
+            return KeyRefused(f"{self.name} requires you to sign in first: {why}.", hint=f"Sign in by: {ways}.")
+        return RuntimeFailed(f"{self.name} refused: {why}.", hint="Its log lines are in Sojourn's log.")
 
     def _log_stderr(self, data: bytes) -> None:
         for line in strip_control(data.decode("utf-8", "replace")).splitlines():

@@ -166,7 +166,8 @@ class HermesApi:
             if not isinstance(answer, dict):
                 raise self._to_protocol_error(f"{path} returned no JSON object")
             return answer
-        raise self._to_error(reply.status_code, _parse_error_text(answer) or reply.reason_phrase or "no reason given")
+        why = (_parse_error_text(answer) or reply.reason_phrase or "no reason given").rstrip(".")
+        raise self._to_error(reply.status_code, why)
 
     def _to_error(self, status: int, why: str) -> SojournError:
         if status in (401, 403):

@@ -115,6 +115,23 @@ def test_uninstalling_puts_everything_back(home, config):
     assert plugin.changes_to_uninstall() == []
 
 
+@pytest.mark.parametrize("was_there", [(), ("scan_snapshot.json",)])
+def test_what_scans_left_goes_and_what_was_there_before_stays(tmp_path, was_there):
+    other = tmp_path / "other"
+    folder = other / "plugins" / NAME
+    other.mkdir()
+    for name in was_there:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("{}")
+    plugin = HermesPlugin(other, "/usr/bin/python3")
+    plugin.install()
+    for name in ("scan_snapshot.json", "scan_checkpoint.json", "scan_status.json"):
+        (folder / name).write_text("{}")
+    plugin.uninstall()
+    assert [one.name for one in other.rglob("*") if one.is_file()] == list(was_there)
+    assert (other / "plugins").exists() is bool(was_there)
+
+
 def test_what_the_dashboard_gives_to_anybody_holds_no_secret(home):
     (home / "config.yaml").write_text("model:\n  api_key: sk-mine\n")
     (home / "config.yaml").chmod(0o640)
