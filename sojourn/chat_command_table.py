@@ -14,6 +14,7 @@ from sojourn.ports.service import Caller, Service
 
 CommandSurface = Literal["terminal", "chat", "browser"]
 _ANYWHERE: tuple[CommandSurface, ...] = ("terminal", "chat", "browser")
+EXAMPLE_RUNTIMES = ("echo",)  # for who writes one: they work by name, and are not offered
 _ALIASES = {"start": "help", "reset": "new", "clear": "new", "cancel": "stop"}
 
 

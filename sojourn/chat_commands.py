@@ -7,6 +7,7 @@ a command, write its handler here; `@_command` is its entry in the table.
 from __future__ import annotations
 
 import asyncio
+import re
 import shlex
 import time
 from collections.abc import Iterable
@@ -16,6 +17,7 @@ from typing import Any, Literal
 
 from sojourn.chat_command_table import (
     COMMANDS,
+    EXAMPLE_RUNTIMES,
     ChatCommand,
     CommandCall,
     CommandResult,
@@ -53,6 +55,7 @@ __all__ = [
     "run_command",
     "take_session",
 ]
+_FILE_NAME_CHARS = 80
 _IDLE_WAIT_SECONDS = 5.0  # the last words of an answer are read before its turn has ended
 _LISTED_SESSIONS, _LISTED_MODELS = 15, 20  # rows
 
@@ -145,9 +148,10 @@ async def _model(call: CommandCall) -> CommandResult:
 async def _runtime(call: CommandCall) -> CommandResult:
     found = await call.service.runtimes()
     if not call.arguments:
-        names = [f"{one.name} (default)" if one.default else one.name for one in found]
-        details = [one.detail if one.ok else f"{one.detail} {one.hint}".strip() for one in found]
-        return CommandResult(rows=tuple(zip(["✓" if one.ok else "–" for one in found], names, details, strict=True)))
+        shown = [one for one in found if one.default or one.name not in EXAMPLE_RUNTIMES]
+        names = [f"{one.name} (default)" if one.default else one.name for one in shown]
+        details = [one.detail if one.ok else f"{one.detail} {one.hint}".strip() for one in shown]
+        return CommandResult(rows=tuple(zip(["✓" if one.ok else "–" for one in shown], names, details, strict=True)))
     if call.arguments not in (names := [one.name for one in found]):
         raise NotFound(f'There is no runtime "{call.arguments}".', hint=f"There are: {', '.join(names)}.")
     return _say(f"From now on {call.arguments} answers. The transcript stays.", choices={"runtime": call.arguments})
@@ -362,7 +366,8 @@ async def _handoff(call: CommandCall) -> CommandResult:
 @_command("Export the session as Markdown, or as JSONL if the file name says so.", "[file]", surfaces=("terminal",))
 async def _export(call: CommandCall) -> CommandResult:
     session = await _get_session(call)
-    name = call.arguments or f"{session.id}.md"
+    title = re.sub(r"[^\w.-]+", "-", session.title or "").strip("-._")[:_FILE_NAME_CHARS]
+    name = call.arguments or f"{title or session.id}.md"
     kind: Literal["jsonl", "markdown"] = "jsonl" if name.endswith(".jsonl") else "markdown"
     text = await call.service.export(session.id, kind, principal=call.by.principal)
     return _say(f"1 session written to {name}.", file=text, file_name=name)

@@ -128,10 +128,8 @@ def parts_of(message: Message) -> list[Json]:
 
 
 def text_of(message: Message) -> str:
-    """Joins the text parts of a message with line breaks."""
-    if not message.structured:
-        return message.content or ""
-    return "\n".join(_text(part) for part in parts_of(message)).strip()
+    """Joins the text parts of a message with line breaks; a file is its name in brackets."""
+    return "\n".join(map(_text, parts_of(message))).strip() if message.structured else message.content or ""
 
 
 def _text(part: Json) -> str:
@@ -142,4 +140,5 @@ def _text(part: Json) -> str:
     for key in ("text", "content", "input_text", "output_text"):
         if isinstance(part.get(key), str):
             return str(part[key])
-    return f"[{part.get('type', 'part')}]"
+    name = part.get("name") if part.get("type") == "attachment" else ""
+    return f"[{part.get('type', 'part')}{f': {name}' if name else ''}]"

@@ -7,7 +7,6 @@ sent twice.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from sojourn.asyncio_tasks import cancel_tasks
 from sojourn.core.attachments import Attachment, attachments_of
 from sojourn.core.errors import PlatformFailed, SessionBusy
 from sojourn.core.events import Chunk, Done, Failed, Progress, Yielded
-from sojourn.core.messages import Json, Message, parts_of, text_of, tool_calls_of
+from sojourn.core.messages import Json, Message, tool_calls_of
 from sojourn.core.sessions import Recorded, Session, SessionId, TurnId
 from sojourn.gateway.approval_prompts import ApprovalPrompts
 from sojourn.gateway.context import GatewayContext
@@ -29,6 +28,7 @@ from sojourn.ports.platform import CanReact, CanType, Sent
 from sojourn.ports.service import Caller, Turn, TurnRequest
 from sojourn.ports.store import Log
 from sojourn.text.codec import decode_value
+from sojourn.text.transcript import text_without_files
 
 _MAX_ATTEMPTS = 10  # turns for one message, if a crash interrupts each of them
 _TYPING_SECONDS = 4.0  # between two typing signals
@@ -224,7 +224,7 @@ class _TurnFollower:
             return []
         calls = tool_calls_of(message)
         outcome.has_acted |= bool(calls)
-        text, is_complete = _text_without_files(message).strip(), message.finish_reason not in _UNFINISHED
+        text, is_complete = text_without_files(message).strip(), message.finish_reason not in _UNFINISHED
         outcome.has_answer = bool(text) and is_complete and not calls
         return [text] if text and is_complete else []
 
@@ -248,13 +248,6 @@ def _files_of(item: Yielded) -> tuple[Attachment, ...]:
         if isinstance(attachment, dict) and {"hash", "media_type"} <= attachment.keys():
             return (decode_value(Attachment, attachment),)
     return ()
-
-
-def _text_without_files(message: Message) -> str:
-    if not attachments_of(message):
-        return text_of(message)
-    parts = [part for part in parts_of(message) if not (isinstance(part, dict) and part.get("type") == "attachment")]
-    return text_of(replace(message, content=json.dumps(parts, ensure_ascii=False)))
 
 
 @asynccontextmanager

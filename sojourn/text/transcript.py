@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sojourn.core.messages import Message, ToolCall, is_internal, text_of, tool_calls_of
+from sojourn.core.messages import Message, ToolCall, is_internal, parts_of, text_of, tool_calls_of
 from sojourn.core.sessions import Recorded
 
 _SHORT_CHARS, _LARGE_CHARS = 60, 1_000_000
 _TEXTS = ("error", "output", "stdout", "content", "result")
+
+
+def text_without_files(message: Message) -> str:
+    """The words of a message, without the names of its files."""
+    parts = [part for part in parts_of(message) if not (isinstance(part, dict) and part.get("type") == "attachment")]
+    if not message.structured or len(parts) == len(parts_of(message)):
+        return text_of(message)
+    return text_of(replace(message, content=json.dumps(parts, ensure_ascii=False)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,17 +18,17 @@ from sojourn.cli.chat.event_lines import EventRenderer
 from sojourn.cli.chat.file_mentions import find_mentioned_files
 from sojourn.cli.chat.file_upload import attach_file
 from sojourn.cli.chat.shell_command import ShellResult, run_shell_command
-from sojourn.core.attachments import Attachment
+from sojourn.core.attachments import Attachment, attachments_of
 from sojourn.core.errors import BadInput, CannotSteer, NotFound, SojournError
 from sojourn.core.events import Done, Metadata, Progress
-from sojourn.core.messages import Message
+from sojourn.core.messages import Message, is_internal
 from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.service import Caller, Service, Turn, TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Covers, Reply
 from sojourn.text.exact import hash_text
 from sojourn.text.formatting import format_duration, one_line, printable
-from sojourn.text.transcript import SpokenText, fold_messages
+from sojourn.text.transcript import SpokenText, fold_messages, is_undone, text_without_files
 from sojourn.user_commands import UserCommands
 
 _RECAP_MESSAGES = 6  # messages of a resumed session that are shown
@@ -71,6 +71,7 @@ class ChatSession:
         self.attachments: list[Attachment] = []
         self.wants_to_leave = self.is_watching = False
         self.last_request: TurnRequest | None = None
+        self.words_back = ""  # what stands at the prompt when it comes next
         self._shell: list[ShellResult] = []
         self._watching: asyncio.Task[None] | None = None
 
@@ -104,6 +105,7 @@ class ChatSession:
             self.leave()
             self._follow(session, after=after)
             self.renderer.start_from(session)
+            self.last_request = await self._find_last_request(session)
         self.session, self.is_watching = session, watch_only
         await self._read_permissions(session)
 
@@ -118,6 +120,23 @@ class ChatSession:
         found = await self.service.get(session.id, principal=self.by.principal)
         if self.session is not None and self.session.id == found.id:
             self.session = found
+
+    async def _find_last_request(self, session: Session) -> TurnRequest | None:
+        """What was asked last, here or elsewhere: for Esc, /retry and /undo."""
+        found = await self.service.messages(session.id)
+        asked = [one.item for one in found if isinstance(one.item, Message) and _is_request(one)]
+        asked = [one for one in asked if not is_undone(one) and not is_internal(one)]
+        return self._to_request(asked[-1]) if asked else None
+
+    def _to_request(self, message: Message) -> TurnRequest:
+        return replace(self._request(text_without_files(message)), attachments=attachments_of(message))
+
+    async def take_words_back(self) -> None:
+        """After an undo, what was asked last stands at the prompt again, to be changed."""
+        before = self.last_request
+        self.last_request = None if self.session is None else await self._find_last_request(self.session)
+        if before is not None and (self.last_request is None or self.last_request.text != before.text):
+            self.words_back = before.text
 
     async def _find_turn_start(self, session: Session) -> int:
         """The number before the running turn: before its metadata, which its request follows."""
@@ -146,7 +165,7 @@ class ChatSession:
         """Stops following the session; a running turn continues."""
         if self._watching is not None:
             self._watching.cancel()
-        self.session, self._watching, self.is_watching = None, None, False
+        self.session, self._watching, self.is_watching, self.last_request = None, None, False, None
         self.renderer = EventRenderer(self.by.holder)
         self.permissions = "ask"
 
@@ -163,6 +182,7 @@ class ChatSession:
                         await self._read_permissions(session)
                     if isinstance(recorded.item, Metadata | Done):
                         await self._read_title(session)
+                    self._note_request(recorded)
                     self._notify(recorded)
                     self.renderer.shows_thinking = self.thinking == "on"
                     for line in self.renderer.render(recorded):
@@ -170,6 +190,14 @@ class ChatSession:
                     self.output.refresh()
         except SojournError as error:
             self.print_error(error)
+
+    def _note_request(self, recorded: Recorded) -> None:
+        """Remembers what another surface asks; what was sent from here is known, with its template."""
+        item, known = recorded.item, self.last_request
+        if isinstance(item, Message) and _is_request(recorded) and not is_internal(item):
+            asked = self._to_request(item)
+            if known is None or known.text.strip() != asked.text.strip():
+                self.last_request = asked
 
     def _notify(self, recorded: Recorded) -> None:
         """Announces the end of a long turn: the person may look at something else."""

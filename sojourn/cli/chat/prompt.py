@@ -113,8 +113,9 @@ class ChatPrompt:
             self.output.screen.print(f"❯ {first}", style="bold cyan")
             await self.handle_line(first)
         while not self.chat.wants_to_leave:
+            words, self.chat.words_back = self.chat.words_back, ""
             try:
-                line = (await self._prompt.prompt_async()).strip()
+                line = (await self._prompt.prompt_async(default=words)).strip()
             except EOFError:
                 break
             if line:

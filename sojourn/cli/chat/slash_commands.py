@@ -113,6 +113,8 @@ async def _apply(chat: ChatSession, command: ChatCommand, result: CommandResult)
     _print(chat, command, result)
     if result.copy:
         chat.output.copy(result.copy)
+    if command.name == "undo":
+        await chat.take_words_back()
     if result.retry:
         await chat.retry()
     if result.rerun:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from sojourn.chat_command_table import EXAMPLE_RUNTIMES
 from sojourn.cli.context import CommandContext, emit, with_context
 from sojourn.cli.options import JsonCommand
 from sojourn.core.errors import SojournError
@@ -76,7 +77,8 @@ def _match_ids(found: list[Session], incomplete: str) -> list[CompletionItem]:
 
 
 def complete_runtimes(context: CommandContext, incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in context.app.runtime_names() if name.startswith(incomplete)]
+    names = (one for one in context.app.runtime_names() if one not in EXAMPLE_RUNTIMES)
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 def complete_sources(context: CommandContext, incomplete: str) -> list[CompletionItem]:

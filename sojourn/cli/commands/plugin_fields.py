@@ -41,6 +41,7 @@ class PluginField:
         """The row that `sojourn config get` shows: secrets are dots."""
         _, plugin, field = self.name.split(".")
         table = settings.plugins.get(plugin, {})
+        value: Any
         if self.variable in settings.variables:
             value, origin = settings.variables[self.variable], "environment"
         else:

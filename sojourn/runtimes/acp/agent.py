@@ -42,7 +42,7 @@ def split_command(command: str) -> list[str]:
     if not words:
         raise BadConfig(
             "No agent is set for the runtime acp.",
-            hint=f'Set `command` under [plugins.{PLUGIN}], for example command = "hermes acp".',
+            hint=f'Name its program, for example: sojourn config set plugins.{PLUGIN}.command "hermes acp"',
         )
     return words
 

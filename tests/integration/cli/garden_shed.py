@@ -7,7 +7,6 @@ from typing import Any
 from sojourn.core.settings import Secret
 from sojourn.ports.plugin import Plugin
 
-
 NO_TOKEN = Secret("")
 
 

@@ -187,6 +187,55 @@ async def test_a_message_is_said_again_and_an_answer_is_copied(home, tmp_path):
         assert "Nothing is allowed" in await run(talk, "/permissions list")
 
 
+async def answered(talk, times):
+    """Waits until the runtime has answered so often."""
+    while len(talk.runtime_under_test.seen) < times or await talk.service.running(talk.session.id):
+        await asyncio.sleep(0.01)
+
+
+async def test_an_undo_gives_the_words_back_and_only_those_of_this_session(home, tmp_path):
+    async with terminal(home, tmp_path) as talk:
+        (tmp_path / "plan.txt").write_text("roses")
+        await talk.say("first")
+        await answered(talk, 1)
+        await talk.say("second, see @plan.txt")
+        await answered(talk, 2)
+        first = talk.session.id
+        await run(talk, "/undo")
+        assert (talk.words_back, talk.last_request.text) == ("second, see @plan.txt", "first")
+        talk.words_back = ""
+        await run(talk, "/new")
+        assert (talk.words_back, talk.last_request) == ("", None)
+        await talk.say("elsewhere")
+        await answered(talk, 3)
+        await run(talk, f"/resume {first}")
+        assert talk.last_request.text == "first", "not the words of another session"
+        await run(talk, "/retry")
+        await answered(talk, 4)
+        assert talk.runtime_under_test.seen[3].said == "first"
+        await run(talk, "/undo")
+        await run(talk, "/undo")
+        assert "There is nothing to undo." in str(talk.output)
+
+
+async def test_who_comes_back_can_ask_again_what_was_said_with_a_file(home, tmp_path):
+    async with terminal(home, tmp_path) as talk:
+        (tmp_path / "plan.txt").write_text("roses")
+        await talk.say("see @plan.txt")
+        await answered(talk, 1)
+        await run(talk, "/title Roses: a plan/2")
+        session = talk.session.id
+        assert "written to Roses-a-plan-2.md" in await run(talk, "/export")
+        assert "[attachment: plan.txt]" in (tmp_path / "Roses-a-plan-2.md").read_text("utf-8")
+        again = ChatSession(talk.service, talk.by, Paper(), cwd=str(tmp_path))
+        await run(again, f"/resume {session}")
+        await run(again, "/retry")
+        await answered(talk, 2)
+        again.leave()
+        said = talk.runtime_under_test.seen[1]
+        assert (said.said, [one.name for one in said.attachments]) == ("see @plan.txt", ["plan.txt"])
+
+
 async def test_a_long_turn_is_announced_when_it_ends(home, tmp_path):
     async with terminal(home, tmp_path) as talk:
         talk.notify_seconds = 1e-9  # any turn is long

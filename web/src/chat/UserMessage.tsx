@@ -29,7 +29,7 @@ export function UserMessage({ message, session, isTarget, resend }: Props) {
       </details>
     );
   const files = (message.parts ?? []).filter((part) => part["type"] !== "text" && typeof part["hash"] === "string");
-  const text = (message.content ?? "").replace(files.length ? /\n?\[attachment\]\s*/g : /$^/, "");
+  const text = (message.content ?? "").replace(files.length ? /\n?\[attachment(: .*)?\]\s*/g : /$^/, "");
   if (isEditing) return <EditForm text={text} submit={resend!} cancel={() => setIsEditing(false)} />;
   return (
     <div className={css.userMessage}>
