@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -40,8 +41,8 @@ def find_installation(package: Path, executable: Path) -> Installation:
             return Installation(
                 kind="clone",
                 place=folder,
-                upgrade=f"git -C {folder} pull && make -C {folder} venv",
-                remove=f"rm -r {folder}",
+                upgrade=f"git -C {shlex.quote(str(folder))} pull && make -C {shlex.quote(str(folder))} venv",
+                remove=f"rm -r {shlex.quote(str(folder))}",
             )
     parts = executable.parts
     if "pipx" in parts:
@@ -71,37 +72,58 @@ def update(context: CommandContext, check: bool) -> None:
     the token and the settings, and makes a backup before it changes the store.
     """
     own = _find_own()
-    newest = _ask_newest(own) if check else None
-    value = {"version": __version__, "kind": own.kind, "newest": newest, "upgrade": own.upgrade}
+    found = _ask_newest(own) if check else Newest()
+    told = {"newest": found.version, "newer_commits": found.has_commits}
+    value = {"version": __version__, "kind": own.kind, **told, "upgrade": own.upgrade}
     context.say(f"Sojourn {__version__}, {_KINDS[own.kind]} ({own.place}).", value)
     if context.json:
         return
     if check:
-        click.echo(f"  {_describe_newest(own, newest)}")
+        click.echo(f"  {_describe_newest(own, found)}")
     click.echo(f"  To upgrade: {own.upgrade}\n  Then:       sojourn server restart")
 
 
-def _describe_newest(own: Installation, newest: str | None) -> str:
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """What the place that a clone came from has: its newest version, and commits that are not here. None: not known."""
+
+    version: str | None = None
+    has_commits: bool | None = None
+
+
+def _describe_newest(own: Installation, found: Newest) -> str:
     if own.kind != "clone":
         return "Whether there is a newer one is known only in a clone; this was installed from a file."
-    if newest is None:
-        return "The place that the clone came from has no versions, or gave no answer."
-    is_newer = _to_numbers(newest) > _to_numbers(__version__)
-    return f"There is a newer one: {newest}." if is_newer else "There is no newer one."
+    if found.has_commits is None:
+        return "The place that the clone came from gave no answer."
+    if found.version is not None and _to_numbers(found.version) > _to_numbers(__version__):
+        return f"There is a newer one: {found.version}."
+    return "There are newer changes." if found.has_commits else "There is nothing newer."
 
 
-def _ask_newest(own: Installation) -> str | None:
-    """The newest version tag of the repository that a clone came from."""
+def _ask_newest(own: Installation) -> Newest:
+    """Asks the repository that a clone came from for its version tags and its newest commit."""
     if own.kind != "clone":
-        return None
-    command = ["git", "-C", str(own.place), "ls-remote", "--tags", "--refs"]
+        return Newest()
+    told = _run_git(own, "ls-remote", "origin", "HEAD", "refs/tags/v*")
+    head = re.match(r"([0-9a-f]{40,64})\tHEAD$", told or "", re.MULTILINE)
+    if told is None or head is None:
+        return Newest()
+    versions = _TAG.findall(told)
+    is_here = _run_git(own, "merge-base", "--is-ancestor", head[1], "HEAD") is not None
+    return Newest(max(versions, key=_to_numbers) if versions else None, not is_here)
+
+
+def _run_git(own: Installation, *words: str) -> str | None:
+    """What git prints; None if it fails."""
     env = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_GIT_SECONDS, env=env)
+        done = subprocess.run(
+            ["git", "-C", str(own.place), *words], capture_output=True, text=True, timeout=_GIT_SECONDS, env=env
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = _TAG.findall(done.stdout)
-    return max(found, key=_to_numbers) if done.returncode == 0 and found else None
+    return done.stdout if done.returncode == 0 else None
 
 
 def _to_numbers(version: str) -> tuple[int, ...]:

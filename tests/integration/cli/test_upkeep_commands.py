@@ -1,6 +1,8 @@
 """Commands of daily life: usage, prune, a dry run of a move, service, update, uninstall, schedules."""
 
 import asyncio
+import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -119,6 +121,34 @@ def test_a_clone_is_recognised(tmp_path):
     (tmp_path / "pyproject.toml").touch()
     found = find_installation(tmp_path / "sojourn" / "cli" / "x.py", Path("/usr/bin/python3"))
     assert (found.kind, found.place) == ("clone", tmp_path)
+
+
+def git(folder, *words):
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main")
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+
+def test_the_place_of_a_clone_is_asked_only_on_request_and_says_what_is_newer(sojourn, tmp_path, monkeypatch):
+    there, here = tmp_path / "there", tmp_path / "a clone"
+    there.mkdir()
+    git(there, "init")
+    git(there, "commit", "--allow-empty", "-m", "one")
+    git(tmp_path, "clone", str(there), str(here))
+    (here / "pyproject.toml").touch()
+    monkeypatch.setattr("sojourn.cli.commands.update._find_own", lambda: find_installation(here / "x", Path("python3")))
+    assert "There is nothing newer." in sojourn("update", "--check").out
+    assert "newer" not in sojourn("update").out
+    git(there, "commit", "--allow-empty", "-m", "two")
+    assert sojourn("update", "--json").json["newer_commits"] is None
+    assert "There are newer changes." in sojourn("update", "--check").out
+    git(there, "tag", "v10.0.1")
+    git(there, "tag", "v9.9.9")
+    told = sojourn("update", "--check")
+    assert "There is a newer one: 10.0.1." in told.out
+    assert f"git -C '{here}' pull" in told.out
+    assert sojourn("update", "--check", "--json").json["newest"] == "10.0.1"
+    shutil.rmtree(there)
+    assert "gave no answer" in sojourn("update", "--check").out
 
 
 def test_schedules_are_added_listed_paused_and_removed(sojourn, home):
