@@ -48,7 +48,7 @@ def list_requirements(extra: str, declared: list[str]) -> list[str]:
     found, extra = list[str](), extra.replace("_", "-")  # as metadata writes it
     for one in declared:
         requirement, _, marker = one.partition(";")
-        if not re.search(rf"extra\s*==\s*['\"]{re.escape(extra)}['\"]", marker):
+        if not re.search(rf"extra\s*==\s*['\"]{re.escape(extra)}['\"]", marker) or not _is_for_this_python(marker):
             continue
         nested = re.fullmatch(rf"{_OURS}\[([\w,-]+)\]", requirement.strip())
         if nested:
@@ -56,6 +56,12 @@ def list_requirements(extra: str, declared: list[str]) -> list[str]:
         else:
             found.append(requirement.strip())
     return list(dict.fromkeys(found))
+
+
+def _is_for_this_python(marker: str) -> bool:
+    """Whether a marker lets this version of Python have the package; we use `python_version <` alone."""
+    before = re.search(r"python_version\s*<\s*['\"](\d+)\.(\d+)['\"]", marker)
+    return before is None or sys.version_info[:2] < (int(before[1]), int(before[2]))
 
 
 def _is_installed(requirement: str) -> bool:

@@ -38,6 +38,12 @@ def test_an_extra_names_its_requirements(extra, wanted):
     assert list_requirements(extra, DECLARED) == wanted
 
 
+def test_what_a_python_cannot_have_is_not_asked_of_it():
+    newer = f'words>=1; python_version < "3.{sys.version_info[1] + 1}" and extra == "local-model"'
+    older = f'nums>=1; python_version < "3.{sys.version_info[1]}" and extra == "local-model"'
+    assert list_requirements("local-model", [newer, older]) == ["words>=1"]
+
+
 @pytest.mark.parametrize(
     ("installed", "missing"),
     [
