@@ -13,7 +13,6 @@ help: ## list these recipes
 
 run: ## set up what is missing and start Sojourn
 	@scripts/bootstrap run
-	@scripts/model || echo "model: not fetched; everything else works" >&2
 	@scripts/web || echo "web: the pages could not be built; everything else works" >&2
 	@$(BIN)/sojourn welcome
 	@$(BIN)/sojourn dashboard

@@ -90,7 +90,7 @@ class LlamaEngine:
         except (RuntimeError, ValueError) as error:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise RuntimeFailed(
-                f"{self._file.path} cannot be loaded: {error}.", hint="Fetch it again with scripts/model."
+                f"{self._file.path} cannot be loaded: {error}.", hint="Fetch it again: `sojourn model fetch`."
             ) from error
 
     async def close(self) -> None:
