@@ -94,11 +94,10 @@ def test_pipx_installs_it(uv: str, wheel: Path, tmp_path: Path) -> None:
 @pytest.mark.matrix
 @pytest.mark.timeout(600)
 def test_uvx_serves_a_page_without_installing_it(uv: str, wheel: Path, tmp_path: Path) -> None:
-    command = [uv, "tool", "run", "--python", sys.executable, "--from", wheel, "sojourn", "dashboard", "--no-open"]
+    command: list[str | Path] = [uv, "tool", "run", "--python", sys.executable, "--from", wheel]
+    command += ["sojourn", "dashboard", "--no-open", "--port", "0"]
     env = os.environ | {"SOJOURN_HOME": str(tmp_path / "home")}
-    with subprocess.Popen(
-        [*command, "--port", "0"], cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         process.stdout.readline()
         link = process.stdout.readline().split()[1]

@@ -13,6 +13,7 @@ from sojourn.cli.options import JsonCommand
 from sojourn.core.settings import Settings
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import Record, RecordStore
+from sojourn.text.formatting import pluralize
 from sojourn.turn_support.cost_limits import USAGE_KIND, WARN_SHARE
 
 _PAGE_RECORDS = 1000  # records
@@ -40,7 +41,8 @@ async def usage(context: CommandContext, app: AppContext, by: str, limit: int) -
     for name, row in newest.items():
         spent = f"${row['cost_usd']:.4f}" if row["cost_usd"] else "no known cost"
         tokens = f"{int(row['input_tokens']):>12,} in {int(row['output_tokens']):>10,} out"
-        click.echo(f"{name}  {int(row['turns']):>5} turns  {tokens}  {spent}")
+        turns = pluralize(int(row["turns"]), "turn")
+        click.echo(f"{name}  {turns:>11}  {tokens}  {spent}")
     for one in budgets:
         sign = "!" if one["share"] >= WARN_SHARE else "◦"
         click.echo(

@@ -49,6 +49,7 @@ def test_usage_is_added_up_by_day_and_month_and_warns_near_the_budget(sojourn, h
     assert (rows["2026-01-30"]["cost_usd"], rows["2026-01-30"]["turns"]) == (3.0, 2)
     months = {row["month"]: row["cost_usd"] for row in sojourn("usage", "--by", "month", "--json").json["rows"]}
     assert (months["2026-01"], months[today[:7]]) == (3.5, 8.5)
+    assert "  1 turn  " in sojourn("usage").out
     monkeypatch.setenv("SOJOURN_SPEND_MONTH", "10")
     assert "! This month: $8.50 of $10.00 (85%)." in sojourn("usage").out
     monkeypatch.setenv("SOJOURN_SPEND_MONTH", "100")
