@@ -77,7 +77,7 @@ class UpdateMapper:
             if "status" not in tool:  # some agents never report the end of a tool
                 tool.update(status="completed", duration=self._seconds_since(tool), told=False)
                 yield Progress("tool", self._to_detail(tool))
-                yield from self._to_messages(tool)
+                yield from to_call_messages([tool])  # without the last text, which is the answer
 
     def _emit(self, piece: str) -> Iterator[RuntimeOutput]:
         if not self.text:
@@ -111,12 +111,8 @@ class UpdateMapper:
             if status == "failed":
                 tool["error"] = str(tool.get("result") or "The agent reports that it failed.")[:500]
             yield Progress("tool", self._to_detail(tool))
-            yield from self._to_messages(tool)
-
-    def _to_messages(self, tool: dict[str, Json]) -> Iterator[RuntimeOutput]:
-        """Yields a finished call as a model would have made it, behind the text before it, with its result."""
-        text, self._unsaved = self._unsaved.strip("\n"), ""
-        yield from to_call_messages([tool], text)
+            text, self._unsaved = self._unsaved.strip("\n"), ""
+            yield from to_call_messages([tool], text)
 
     def _fill(self, tool: dict[str, Json], update: Params) -> None:
         if update.get("title"):
