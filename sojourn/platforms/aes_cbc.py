@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from sojourn.core.errors import SendRefused
+
+_MAX_FILE_PADDING_BYTES = 32
 
 
 def decrypt_cbc(key: bytes, iv: bytes, data: bytes, *, block_bytes: int = 16) -> bytes:
@@ -19,3 +25,12 @@ def encrypt_cbc(key: bytes, iv: bytes, plain: bytes, *, block_bytes: int = 16) -
     padding = block_bytes - len(plain) % block_bytes
     encryptor = Cipher(algorithms.AES256(key), modes.CBC(iv)).encryptor()
     return encryptor.update(plain + bytes([padding]) * padding) + encryptor.finalize()
+
+
+def decrypt_file(data: bytes, key: str) -> bytes:
+    """Decrypts a file with a key in base64, whose first half is the vector; it is padded to 32 bytes. SendRefused."""
+    try:
+        secret = base64.b64decode(key + "=" * (-len(key) % 4), validate=True)
+        return decrypt_cbc(secret, secret[:16], data, block_bytes=_MAX_FILE_PADDING_BYTES)
+    except ValueError as error:
+        raise SendRefused("The file cannot be decrypted.", kind="bad_format") from error

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Generic, TypeVar
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
-from sojourn.core.errors import PlatformDown
+from sojourn.core.errors import PlatformDown, SendRefused
 
 _MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 _MAX_WAITING = 1000  # pushes
@@ -41,6 +42,13 @@ class RequestSocket(Generic[T]):
     async def beat(self) -> None:
         """Sends heartbeats; returns when the connection is dead."""
         raise NotImplementedError
+
+    async def beat_every(self, seconds: float, ping: Callable[[], Awaitable[object]]) -> None:
+        """Pings until one is not answered."""
+        with suppress(PlatformDown, SendRefused):
+            while True:
+                await asyncio.sleep(seconds)
+                await ping()
 
     @property
     def is_open(self) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+import uuid
 from collections.abc import Awaitable, Callable
 from typing import Generic, Protocol, TypeVar
 
 from sojourn.core.errors import KeyRefused
+from sojourn.ports.gateway_store import Gateways
 
 _SHUT_OUT_SECONDS = 3600.0
 
@@ -22,6 +24,16 @@ class ClosableConnection(Protocol):
 
 
 C = TypeVar("C", bound=ClosableConnection)
+
+
+async def try_connection(leases: Gateways, account: str, open: Callable[[], Awaitable[C]]) -> None:
+    """Opens a connection and closes it, unless a gateway uses the account: the two would end each other."""
+    lease = await leases.lease_credential(account, uuid.uuid4().hex)
+    if lease is not None:
+        try:
+            await (await open()).close()
+        finally:
+            await leases.renew_credential(lease, seconds=0)
 
 
 class SingleConnection(Generic[C]):

@@ -1,8 +1,7 @@
 """signal, on a server with the daemon's protocol, and on the true daemon as far as it goes without an account."""
 
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx2
@@ -12,7 +11,6 @@ from sojourn.core.errors import BadConfig, BadInput, KeyRefused, PlatformDown, S
 from sojourn.core.places import Place
 from sojourn.platforms.signal import SignalSettings
 from sojourn.platforms.signal.adapter import Signal
-from sojourn.platforms.signal.sign_in import sign_in
 from sojourn.ports.platform import File
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_harness import InboundListener
@@ -22,7 +20,6 @@ from tests.servers.signal_daemon import (
     ANN,
     BEN,
     GROUP,
-    LINK,
     NUMBER,
     OWN,
     RpcFault,
@@ -86,54 +83,6 @@ def adapter(harness: SignalHarness) -> Signal:
 
 class TestSignal(PlatformContract):
     pass
-
-
-async def walk(harness: SignalHarness, answer: str) -> tuple[list[str], Mapping[str, str]]:
-    """The codes that were shown, and what is kept."""
-    steps = sign_in({"url": harness.server.url})
-    async with aclosing(steps):
-        assert (await anext(steps)).has_question
-        shown, step = list[str](), await steps.asend(answer)
-        while step.settings is None:
-            shown.append(step.scan)
-            step = await anext(steps)
-        return shown, step.settings
-
-
-async def test_a_persons_own_account_is_linked_by_a_code(harness: SignalHarness):
-    shown, kept = await walk(harness, " Link ")
-    assert (shown, kept) == ([LINK], {"account": NUMBER, "url": harness.server.url, "linked": "yes"})
-
-
-async def test_a_number_that_the_daemon_has_needs_no_code(harness: SignalHarness):
-    assert await walk(harness, NUMBER) == ([], {"account": NUMBER, "url": harness.server.url})
-    with pytest.raises(BadInput):
-        await walk(harness, "ann")
-
-
-async def test_where_no_daemon_answers_its_address_is_asked_for(harness: SignalHarness):
-    async with aclosing(sign_in({"url": "http://127.0.0.1:9"})) as steps:
-        assert "does not answer" in (await anext(steps)).text
-        assert "cannot be at" in (await steps.asend("nowhere")).text
-        await steps.asend(harness.server.url)
-        assert (await steps.asend(NUMBER)).settings == {"account": NUMBER, "url": harness.server.url}
-
-
-@pytest.mark.parametrize("link", ["", "https://example.org/", None, 7])
-async def test_what_is_no_link_of_signal_is_not_shown(harness: SignalHarness, link: Any):
-    harness.server.link = link
-    with pytest.raises(PlatformDown):
-        await walk(harness, "link")
-
-
-async def test_the_true_daemon_knows_how_to_link(url: str):
-    """Without a network it gets no code; a method that it did not know would have another error."""
-    steps = sign_in({"url": url})
-    async with aclosing(steps):
-        await anext(steps)
-        with pytest.raises(PlatformDown) as caught:
-            await steps.asend("link")
-    assert "implemented" not in str(caught.value).lower()
 
 
 async def test_what_is_no_message_changes_nothing(harness: SignalHarness, adapter: Signal):

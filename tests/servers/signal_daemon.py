@@ -33,7 +33,6 @@ from tests.servers.platform_server import WiredHarness, wired
 ROOT = Path(__file__).resolve().parents[2]
 NUMBER, OWN = "+4915100000001", "00000000-0000-4000-8000-000000000001"
 ANN, BEN = "00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"
-LINK = "sgnl://linkdevice?uuid=0000&pub_key=BQ%3D%3D"
 GROUP = "/+" + "A" * 41 + "="
 Json = dict[str, Any]
 
@@ -64,7 +63,7 @@ class SignalServer:
 
     def __init__(self) -> None:
         self.url, self.faults, self.dead = "", list[Any](), False
-        self.accounts, self.link = {NUMBER}, LINK
+        self.accounts = {NUMBER}
         self.messages: list[Kept] = []
         self.attachments: dict[str, bytes] = {}
         self.calls: list[Json] = []
@@ -140,12 +139,6 @@ class SignalServer:
             return {"version": "0.13.19"}
         if method == "listAccounts":
             return [{"number": one} for one in sorted(self.accounts)]
-        if method == "startLink":
-            return {"deviceLinkUri": self.link}
-        if method == "finishLink":
-            if params["deviceLinkUri"] != LINK:
-                raise RpcFault(-1, "Link request error: Connection closed!")
-            return {"number": NUMBER}
         acts = {
             "send": self._send,
             "sendReaction": self._react,

@@ -46,15 +46,13 @@ class SignalDaemon:
         self._number = 0
 
     async def call(self, method: str, **params: Any) -> Any:
-        """Returns the result of a request of the account. SendRefused, KeyRefused, PlatformDown."""
-        return await self.call_all(method, account=self._account, **params)
-
-    async def call_all(self, method: str, **params: Any) -> Any:
-        """The same, for what belongs to no account."""
+        """Returns the result of a request. SendRefused, KeyRefused, PlatformDown."""
         self._number += 1
         request = {"jsonrpc": "2.0", "id": str(self._number), "method": method}
         timeout = httpx2.Timeout(_SEND_SECONDS, connect=10.0)
-        reply = await self._http.request("POST", "/api/v1/rpc", json=request | {"params": params}, timeout=timeout)
+        reply = await self._http.request(
+            "POST", "/api/v1/rpc", json=request | {"params": {"account": self._account, **params}}, timeout=timeout
+        )
         answer = parse_object(reply.text)
         if error := read_object(answer, "error"):
             raise self._to_error(error)

@@ -16,16 +16,10 @@ TOKEN_VARIABLE = "SOJOURN_SMS_AUTH_TOKEN"
 class SmsSettings:
     """From [plugins.sms] and SOJOURN_SMS_…"""
 
-    account_sid: Annotated[
-        str, Prompt("Account SID", "console.twilio.com, on the first page: Account Info. It begins with AC.")
-    ]
+    account_sid: Annotated[str, Prompt("Account SID", "console.twilio.com, on the first page. It begins with AC.")]
     auth_token: Annotated[Secret, Prompt("Auth token", "It stands below the Account SID: Show.")]
-    public_url: Annotated[
-        str, Prompt("Public address", "Where Twilio reaches Sojourn, for example https://bot.example.org/sms.")
-    ]
-    number: Annotated[
-        str, Prompt("Number", "Your Twilio number, for example +15550001111. Empty with a messaging service.")
-    ] = ""
+    public_url: Annotated[str, Prompt("Public address", "Where Twilio reaches Sojourn: https://bot.example.org/sms.")]
+    number: Annotated[str, Prompt("Number", "Your Twilio number: +15550001111. Empty with a messaging service.")] = ""
     messaging_service: str = ""  # MG…, instead of a number
     base_url: str = "https://api.twilio.com"
     host: str = "127.0.0.1"

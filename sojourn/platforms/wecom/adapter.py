@@ -17,12 +17,13 @@ from typing import Any
 
 from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused
 from sojourn.core.places import Place, build_session_key
+from sojourn.platforms.aes_cbc import decrypt_file
 from sojourn.platforms.downloads import VendorDownloads, attach_files, guess_media_type
 from sojourn.platforms.json_values import read_object, read_text
 from sojourn.platforms.markdown import escape_markdown
 from sojourn.platforms.newest_values import NewestValues
 from sojourn.platforms.refusals import check_length
-from sojourn.platforms.single_connection import SingleConnection
+from sojourn.platforms.single_connection import SingleConnection, try_connection
 from sojourn.platforms.wecom import NAME, WecomSettings, messages
 from sojourn.platforms.wecom.connection import WecomConnection
 from sojourn.platforms.wecom.messages import CARD_PREFIX, hide_mentions
@@ -70,8 +71,7 @@ class Wecom:
         self._settings: WecomSettings = app.configured(NAME)
         self._store = app.store
         self.account = self._settings.bot_id
-        address = self._settings.ws_url
-        origin = f"http{address.removeprefix('ws')}" if address.startswith("ws") else address
+        origin = self._settings.ws_url.replace("ws", "http", 1)
         self._downloads = VendorDownloads("WeCom", _MEDIA_HOSTS, origin=origin)
         self._line = SingleConnection(lambda: WecomConnection.open(self._settings))
         self._tickets = NewestValues[ReplyContext]()  # of the newest message in each place
@@ -79,13 +79,8 @@ class Wecom:
         self._presses = NewestValues[ReplyContext]()  # by the id of the card's task
 
     async def identify(self) -> BotProfile:
-        """WeCom does not name the bot. It is asked only if no gateway uses the bot: two connections end each other."""
-        lease = await self._store.lease_credential(f"{NAME}:{self.account}", uuid.uuid4().hex)
-        if lease is not None:
-            try:
-                await (await WecomConnection.open(self._settings)).close()
-            finally:
-                await self._store.renew_credential(lease, seconds=0)
+        """WeCom does not name the bot."""
+        await try_connection(self._store, f"{NAME}:{self.account}", lambda: WecomConnection.open(self._settings))
         return BotProfile(name=self._settings.name or self.account)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
@@ -117,7 +112,7 @@ class Wecom:
 
     async def _fetch(self, url: str, key: str) -> File:
         data, _ = await self._downloads.fetch_bytes(url)
-        data = messages.decrypt_file(data, key) if key else data
+        data = decrypt_file(data, key) if key else data
         return File(name="file", media_type=guess_media_type(data) or "application/octet-stream", data=data)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, Self
 
 from websockets.asyncio.client import ClientConnection
@@ -83,7 +82,4 @@ class WecomConnection(RequestSocket[dict[str, Any]]):
 
     async def beat(self) -> None:
         """A heartbeat has no body; without an answer the connection is dead."""
-        with suppress(PlatformDown, SendRefused):
-            while True:
-                await asyncio.sleep(_HEARTBEAT_SECONDS)
-                await self.request("ping", None)
+        await self.beat_every(_HEARTBEAT_SECONDS, lambda: self.request("ping", None))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +9,6 @@ from typing import Any
 from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.platforms import card_buttons
-from sojourn.platforms.aes_cbc import decrypt_cbc
 from sojourn.platforms.json_values import parse_object, read_object, read_objects, read_text, read_time, to_json
 from sojourn.platforms.wecom import NAME
 from sojourn.ports.platform import Button, Inbound
@@ -20,7 +17,6 @@ CARD_PREFIX = "card/"
 _GROUP_PREFIX = "group:"
 _ID = re.compile(r"[\w@.-]{1,128}")
 _MAX_BUTTONS = 6  # of a card
-_MAX_PADDING_BYTES = 32
 
 
 def build_place(chat: str, *, is_group: bool) -> Place:
@@ -121,12 +117,3 @@ def build_settled_card(text: str, task: str) -> dict[str, Any]:
 def hide_mentions(text: str) -> str:
     """Keeps a text from calling people: WeCom reads <@name> in Markdown."""
     return text.replace("<@", "<\u200b@")
-
-
-def decrypt_file(data: bytes, key: str) -> bytes:
-    """Decrypts a file: AES-256-CBC, its padding to 32 bytes. SendRefused."""
-    try:
-        secret = base64.b64decode(key + "=" * (-len(key) % 4), validate=True)
-        return decrypt_cbc(secret, secret[:16], data, block_bytes=_MAX_PADDING_BYTES)
-    except (ValueError, binascii.Error) as error:
-        raise SendRefused("The file cannot be decrypted.", kind="bad_format") from error
