@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from sojourn.core.errors import BadInput, NotAllowed, NotFound
 from sojourn.core.handoff import Handoff
 from sojourn.core.sessions import OWNER, Session, SessionId
-from sojourn.ports.service import Caller, Service
+from sojourn.ports.service import Caller, RuntimeInfo, Service
 
 CommandSurface = Literal["terminal", "chat", "browser"]
 _ANYWHERE: tuple[CommandSurface, ...] = ("terminal", "chat", "browser")
@@ -162,3 +162,11 @@ async def require_template(service: Service, name: str) -> None:
         near = get_close_matches(name, names, n=1)
         meant = f'Did you mean "{near[0]}"? ' if near else ""
         raise NotFound(f'There is no template "{name}".', hint=f"{meant}`sojourn templates list` shows what there is.")
+
+
+def describe_runtimes(found: Sequence[RuntimeInfo]) -> Iterator[tuple[str, str, str]]:
+    """Rows of those that are offered: whether one is ready, its name, and what it says or needs."""
+    for one in found:
+        if one.default or one.name not in EXAMPLE_RUNTIMES:
+            name = f"{one.name} (default)" if one.default else one.name
+            yield ("✓", name, one.detail) if one.ok else ("–", name, f"{one.detail} {one.hint}".strip())

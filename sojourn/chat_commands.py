@@ -7,7 +7,6 @@ a command, write its handler here; `@_command` is its entry in the table.
 from __future__ import annotations
 
 import asyncio
-import re
 import shlex
 import time
 from collections.abc import Iterable
@@ -17,11 +16,11 @@ from typing import Any, Literal
 
 from sojourn.chat_command_table import (
     COMMANDS,
-    EXAMPLE_RUNTIMES,
     ChatCommand,
     CommandCall,
     CommandResult,
     CommandSurface,
+    describe_runtimes,
     find_command,
     list_commands,
     parse_command,
@@ -37,6 +36,7 @@ from sojourn.core.sessions import OWNER, Session
 from sojourn.ports.libraries import Skill
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Listing
+from sojourn.text.export import make_title_file_name
 from sojourn.text.formatting import format_age, one_line, pluralize
 from sojourn.text.titles import clean_title
 from sojourn.turn_support.lasting_approvals import describe_approval
@@ -55,7 +55,6 @@ __all__ = [
     "run_command",
     "take_session",
 ]
-_FILE_NAME_CHARS = 80
 _IDLE_WAIT_SECONDS = 5.0  # the last words of an answer are read before its turn has ended
 _LISTED_SESSIONS, _LISTED_MODELS = 15, 20  # rows
 
@@ -148,10 +147,7 @@ async def _model(call: CommandCall) -> CommandResult:
 async def _runtime(call: CommandCall) -> CommandResult:
     found = await call.service.runtimes()
     if not call.arguments:
-        shown = [one for one in found if one.default or one.name not in EXAMPLE_RUNTIMES]
-        names = [f"{one.name} (default)" if one.default else one.name for one in shown]
-        details = [one.detail if one.ok else f"{one.detail} {one.hint}".strip() for one in shown]
-        return CommandResult(rows=tuple(zip(["✓" if one.ok else "–" for one in shown], names, details, strict=True)))
+        return CommandResult(rows=tuple(describe_runtimes(found)))
     if call.arguments not in (names := [one.name for one in found]):
         raise NotFound(f'There is no runtime "{call.arguments}".', hint=f"There are: {', '.join(names)}.")
     return _say(f"From now on {call.arguments} answers. The transcript stays.", choices={"runtime": call.arguments})
@@ -366,8 +362,7 @@ async def _handoff(call: CommandCall) -> CommandResult:
 @_command("Export the session as Markdown, or as JSONL if the file name says so.", "[file]", surfaces=("terminal",))
 async def _export(call: CommandCall) -> CommandResult:
     session = await _get_session(call)
-    title = re.sub(r"[^\w.-]+", "-", session.title or "").strip("-._")[:_FILE_NAME_CHARS]
-    name = call.arguments or f"{title or session.id}.md"
+    name = call.arguments or make_title_file_name(session)
     kind: Literal["jsonl", "markdown"] = "jsonl" if name.endswith(".jsonl") else "markdown"
     text = await call.service.export(session.id, kind, principal=call.by.principal)
     return _say(f"1 session written to {name}.", file=text, file_name=name)

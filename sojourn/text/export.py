@@ -23,6 +23,7 @@ from sojourn.text.transcript import (
 )
 
 ENDINGS = {"jsonl": ".jsonl", "markdown": ".md", "html": ".html"}
+_TITLE_CHARS = 80  # of a file name
 _SPEAKERS = {"user": "You", "assistant": "Agent", "system": "System"}
 _SESSION = tuple(one.name for one in fields(Session) if one.name not in ("principal", "driver_fence", "details"))
 TIMES = ("started_at", "last_active", "ended_at")
@@ -93,6 +94,12 @@ def fence(text: str, language: str) -> str:
 def make_file_name(session: Session, kind: str) -> str:
     """A portable file name: an id is path-safe except for the colon."""
     return session.id.replace(":", "_") + ENDINGS[kind]
+
+
+def make_title_file_name(session: Session) -> str:
+    """The name of a Markdown file that a person recognises: the title, without what a file name cannot have."""
+    title = re.sub(r"[^\w.-]+", "-", session.title or "").strip("-._")[:_TITLE_CHARS]
+    return f"{title or session.id}.md"
 
 
 def session_to_json(one: Session) -> dict[str, Any]:
