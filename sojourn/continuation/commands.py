@@ -42,7 +42,7 @@ def continue_(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Go on with a session in another program.
+    """Go on with a session in another program, and come back.
 
     Writes the session in the form of that program, after it has shown every file and asked, and prints the program's
     own command that resumes it. What is said there comes back into the same session with the next import.
