@@ -145,8 +145,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         bars = asyncio.run(measure(folder, given.sessions, given.times))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    is_whole = (given.sessions, given.times) == (SESSIONS, TIMES)
-    with tempfile.TemporaryDirectory() as elsewhere:  # figures of a smaller history are shown only
+    is_whole = given.sessions == SESSIONS
+    with tempfile.TemporaryDirectory() as elsewhere:  # figures of fewer sessions are shown only
         save_result("search", bars, folder=RESULTS if is_whole else Path(elsewhere))
 
 
