@@ -21,7 +21,7 @@ from typing import Any, Literal
 from sojourn.core.errors import NotAllowed
 from sojourn.sandbox.landlock import landlock_version
 from sojourn.sandbox.macos import build_profile
-from sojourn.sandbox.policy import MIB, SandboxPolicy, split_around, writable_devices
+from sojourn.sandbox.policy import MIB, SandboxPolicy, find_inside, split_around, writable_devices
 from sojourn.sandbox.seccomp import supports_seccomp
 
 Mechanism = Literal["bubblewrap", "landlock", "sandbox-exec", "none"]
@@ -35,6 +35,7 @@ _LACKING = {
 _PROBE_SECONDS = 20.0  # a millisecond, but a busy machine must not end up with less of a sandbox
 _MOST_SHM_MIB = 1024  # of /dev/shm, beside the memory of the processes
 _REPLACED = ("/tmp", "/dev/shm")  # by folders of the sandbox's own
+_REPLACED_PREFIXES = tuple(f"{one}/" for one in _REPLACED)
 _ROOT = str(Path(__file__).resolve().parents[2])
 _START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from sojourn.sandbox.launcher import main; main()"
 
@@ -99,7 +100,7 @@ def confine(argv: Sequence[str], policy: SandboxPolicy, support: SandboxSupport 
 
 def _plan(policy: SandboxPolicy, *, wrapped: bool) -> dict[str, Any]:
     """What the launcher applies. Under bubblewrap hidden places are covered, so their surroundings can be granted."""
-    hidden = () if wrapped else policy.hidden
+    hidden = () if wrapped else find_inside(policy.hidden, (*policy.write, *policy.read))
     write = [str(one) for folder in policy.write for one in split_around(folder, hidden)]
     read = [str(one) for folder in policy.read for one in split_around(folder, hidden)]
     limits = policy.limits
@@ -138,13 +139,12 @@ def _bubblewrap(policy: SandboxPolicy, *, own_proc: bool) -> list[str]:
     if policy.temporary is not None:
         argv += ["--bind", str(policy.temporary), "/tmp"]
     for folder in (*policy.read, Path(_ROOT)):  # the launcher itself may lie below a replaced folder
-        if any(folder.is_relative_to(one) for one in _REPLACED):
+        if f"{folder}/".startswith(_REPLACED_PREFIXES):
             argv += ["--ro-bind-try", str(folder), str(folder)]
     for folder in policy.write:
         argv += ["--bind-try", str(folder), str(folder)]
-    for place in policy.hidden:
-        if any(place.is_relative_to(folder) for folder in (*policy.write, *policy.read)):
-            argv += _cover(place)
+    for place in find_inside(policy.hidden, (*policy.write, *policy.read)):
+        argv += _cover(place)
     return [*argv, "--"]
 
 

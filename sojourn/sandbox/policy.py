@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -183,6 +183,12 @@ def split_around(folder: Path, hidden: tuple[Path, ...]) -> Iterator[Path]:
     for child in sorted(folder.iterdir()):
         if not child.is_symlink():  # a rule for a link would grant what it leads to
             yield from split_around(child, hidden)
+
+
+def find_inside(places: Iterable[Path], folders: Iterable[Path]) -> tuple[Path, ...]:
+    """Those places that are one of the folders, or lie below one. Asked for every command, so it looks each up once."""
+    known = frozenset(folders)
+    return tuple(one for one in places if not known.isdisjoint((one, *one.parents)))
 
 
 def writable_devices(*, terminals: bool) -> tuple[Path, ...]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sojourn.sandbox.macos import build_profile
-from sojourn.sandbox.policy import build_policy, confined_environment, split_around
+from sojourn.sandbox.policy import build_policy, confined_environment, find_inside, split_around
 
 
 def policy(tmp_path, workspace, **more):
@@ -41,6 +41,11 @@ def test_a_folder_is_split_around_what_is_hidden(tmp_path):
     assert list(split_around(tmp_path, hidden)) == [tmp_path / "a/b/open", tmp_path / "a/c", tmp_path / "d"]
     assert list(split_around(tmp_path / "d", hidden)) == [tmp_path / "d"]
     assert list(split_around(tmp_path / "a/b/secret", hidden)) == []
+
+
+def test_places_inside_folders_are_found():
+    places = [Path("/a"), Path("/a/b/c"), Path("/ab"), Path("/d/e")]
+    assert find_inside(places, [Path("/a"), Path("/d/e/f")]) == (Path("/a"), Path("/a/b/c"))
 
 
 def test_the_environment_leads_tools_to_the_temporary_folder(tmp_path):
