@@ -30,7 +30,7 @@ HOME_NAME = "~"  # the person's home, which is another folder on each machine
 @click.option("--new-machine", is_flag=True, help="Go on as a machine of its own: this home is a copy of another one.")
 @click.pass_obj
 def sync(given: CliContext, folder: str, maps: tuple[str, ...], new_machine: bool) -> None:
-    """Bring the sessions of several machines together.
+    """Bring the sessions of several machines together, through a folder.
 
     FOLDER is one that a program such as Syncthing or Dropbox keeps the same everywhere, a stick, or a folder on a
     machine that you reach by ssh. Run it on each machine; nothing runs in between. What is written there is encrypted
