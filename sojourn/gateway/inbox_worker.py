@@ -146,8 +146,8 @@ class InboxWorker(RowWorker):
                     if not decode_inbound(item).handoff:
                         await self._receive_handoffs_first(active)
                     await asyncio.sleep(_RETRY_SECONDS)
-            if turn is not None and active.unsent:
-                await self._store.answer_incoming(item, active.unsent, turn=turn)
+            if active.unsent:
+                await self._store.answer_incoming(item, active.unsent, turn)
             else:
                 await self._store.finish_incoming(item, turn=turn)
         except LeaseLost as error:

@@ -156,7 +156,7 @@ class Inbox(Protocol):
         self, item: Incoming, state: Literal["done", "failed"] = "done", *, error: str = "", turn: TurnId | None = None
     ) -> Incoming: ...  # `turn`: which answered it
     # finishes a message, and stores what answers it in the same transaction
-    async def answer_incoming(self, item: Incoming, drafts: Sequence[OutgoingDraft], *, turn: TurnId) -> Incoming: ...
+    async def answer_incoming(self, item: Incoming, drafts: list[OutgoingDraft], turn: TurnId | None) -> Incoming: ...
     async def release_incoming(self, item: Incoming, *, seconds: float = 0.0, error: str = "") -> Incoming:
         """Returns a message to the queue for at least `seconds`."""
 

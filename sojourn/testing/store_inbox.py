@@ -88,9 +88,9 @@ class InboxContract:
         item = await claim_one(store)
         answer = OutgoingDraft(key="m1/answer", platform="telegram", account="bot", place=HOME, payload="words")
         with pytest.raises(LeaseLost):
-            await store.answer_incoming(replace(item, fence=0), [answer], turn=TurnId("t_1"))
+            await store.answer_incoming(replace(item, fence=0), [answer], TurnId("t_1"))
         assert await store.outgoing() == []
-        done = await store.answer_incoming(item, [answer], turn=TurnId("t_1"))
+        done = await store.answer_incoming(item, [answer], TurnId("t_1"))
         assert (done.state, done.turn, [one.key for one in await store.outgoing()]) == ("done", "t_1", ["m1/answer"])
 
     # files

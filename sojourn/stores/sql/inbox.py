@@ -78,7 +78,7 @@ def finish_incoming(
     return finished
 
 
-def answer_incoming(db: Db, item: Incoming, drafts: Sequence[OutgoingDraft], *, turn: TurnId) -> Incoming:
+def answer_incoming(db: Db, item: Incoming, drafts: Sequence[OutgoingDraft], turn: TurnId | None) -> Incoming:
     put_outgoing(db, drafts)
     return finish_incoming(db, item, turn=turn)
 
