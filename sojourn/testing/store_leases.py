@@ -256,4 +256,4 @@ class LeasesContract:
         await say(store, session, "a")
         async with hold_lease(store, session) as lease:
             with pytest.raises(TimeoutError):
-                await take_first(1, store.controls(lease), seconds=0.2)
+                await take_first(1, store.controls(lease), seconds=0.8)

@@ -1,5 +1,6 @@
 """What a turn asks of its store: a fixed number of transactions, and an end even if its answer cannot be stored."""
 
+import asyncio
 from collections import Counter
 
 import pytest
@@ -9,7 +10,8 @@ from sojourn.core.events import Done, Failed
 from sojourn.ports.service import TurnRequest
 from sojourn.service import turn_writer
 from sojourn.stores.sql import store as sql_store
-from sojourn.testing.service_steps import ME, of, opened, talk
+from sojourn.testing.scripted_runtime import PauseGate, SayText
+from sojourn.testing.service_steps import ME, follow, of, opened, talk
 
 
 @pytest.fixture
@@ -40,6 +42,19 @@ async def test_a_short_turn_is_two_writes_and_one_read(service, runtime, transac
     await service.say(session, TurnRequest(text="hello"), ME)
     await service.settle()
     assert transactions == {"_write": 2, "_read": 1}
+
+
+async def test_who_follows_a_running_turn_reads_nothing(service, runtime, transactions):
+    runtime.on("slow", PauseGate("go"), SayText("done"))
+    session = await opened(service)
+    await talk(service, session, "warm")  # the first turn gives the session its title
+    turn = await service.say(session, TurnRequest(text="slow"), ME)
+    transactions.clear()
+    following = asyncio.create_task(follow(service, turn))
+    await asyncio.sleep(0)
+    runtime.gate("go").open()
+    assert [one.status for one in of(Done, await following)] == ["completed"]
+    assert transactions["_read"] == 0
 
 
 async def test_a_turn_whose_answer_cannot_be_stored_fails_and_ends(service, store, runtime, monkeypatch):

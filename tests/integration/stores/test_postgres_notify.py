@@ -151,6 +151,23 @@ async def test_only_those_who_wait_for_that_session_are_woken(pair):
     assert not others.is_set()
 
 
+async def test_a_process_is_not_notified_of_its_own_commits_and_others_of_several_at_once(pair):
+    one, other, lease = pair
+    mine, others = list[list[str] | None](), list[list[str] | None]()
+    for store, heard in ((one, mine), (other, others)):
+        store._listen()
+        await until(lambda store=store: store._notifier.is_listening)
+        store._notifier._on_notify = heard.append
+    wakeup = one.subscribers.add(HERE)
+    for n in range(20):
+        await one.append(lease, [assistant(str(n))])
+    await until(lambda: len(wakeup.items) == 20)
+    await asyncio.sleep(0.2)
+    assert mine == []
+    assert {"here"} == {name for names in others for name in names or ()}
+    assert len(others) < 20
+
+
 async def test_a_closed_store_leaves_no_connection_behind(postgres_url):
     store = PostgresStore(postgres_url)
     await store.create(id=HERE)
