@@ -31,6 +31,12 @@ class Postgres:
                 ticks += sum(map(int, fields[11:13]))
         return ticks / os.sysconf("SC_CLK_TCK")
 
+    def stop_vacuum(self) -> None:
+        """Its workers commit, too: several times in a second."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET autovacuum = off")
+            connection.execute("SELECT pg_reload_conf()")
+
     def commits(self) -> int:
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("SELECT pg_stat_clear_snapshot()")

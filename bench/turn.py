@@ -151,6 +151,7 @@ def count_work(folder: Path) -> dict[str, float]:
 
 
 def count_commits(program: Program, postgres: Postgres) -> float:
+    postgres.stop_vacuum()
     time.sleep(SETTLE_SECONDS)
     before = postgres.commits()
     asyncio.run(send_turns(program, COUNTED_TURNS, 1, ()))
