@@ -140,7 +140,7 @@ class LocalService(LibraryService, ApprovalList):
 
         def create(store: Transaction) -> Session:
             session = store.create(**values, parent=parent)
-            return save_selection(store, session.id, runtime, model or "") if runtime else session
+            return save_selection(store, session, runtime, model or "") if runtime else session
 
         return await self._store.transact(create)
 

@@ -67,7 +67,7 @@ def begin_turn(store: Transaction, start: TurnStart) -> BegunTurn | Turn:
     if mine is None:
         claim_key(store, record)
     if start.keep_runtime:
-        session = save_selection(store, session.id, record.runtime, record.model)
+        session = save_selection(store, session, record.runtime, record.model)
     title = store.set_title(session.id, start.title) if start.title and not session.title else None
     driven = replace(session, driver=lease.surface, driver_fence=lease.driver_fence)
     session = replace(driven, title=title or session.title, last_seq=stored[-1].seq)
@@ -92,7 +92,7 @@ def queue_turn(store: Transaction, start: TurnStart) -> TurnRecord | Turn:
     store.put_record(record.to_record())
     claim_key(store, record)
     if start.keep_runtime:
-        save_selection(store, session.id, record.runtime, record.model)
+        save_selection(store, session, record.runtime, record.model)
     if now := find_running(store, record.session):
         store.send_control(session.id, "queued", {"turn": now.id, "queued": record.id}, by=record.caller_label)
     return record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sojourn.core.sessions import Session, SessionId
+from sojourn.core.sessions import Session
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import Record, Transaction
 from sojourn.turn_support.runtime_readiness import RuntimeReadiness
@@ -34,8 +34,7 @@ async def select_runtime(
     return Selection(runtime, said.model or ours or "", new)
 
 
-def save_selection(store: Transaction, session: SessionId, runtime: str, model: str) -> Session:
+def save_selection(store: Transaction, session: Session, runtime: str, model: str) -> Session:
     """Saves runtime and model as those of the session."""
-    store.put_record(Record(kind=RUNTIME_KIND, key=session, value={"runtime": runtime}, session=session))
-    found = store.get(session)
-    return found if (found.model or "") == model else store.change(found, replace(found, model=model or None))
+    store.put_record(Record(kind=RUNTIME_KIND, key=session.id, value={"runtime": runtime}, session=session.id))
+    return session if (session.model or "") == model else store.change(session, replace(session, model=model or None))

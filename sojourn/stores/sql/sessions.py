@@ -60,9 +60,9 @@ def create_session(
 ) -> Session:
     now = db.now()
     session = check_session_id(id) if id else new_session_id(now)
-    if is_forgotten(db, "session", session):
+    if id and is_forgotten(db, "session", session):  # a new one is unlike any other
         raise Forgotten(f'"{session}" was forgotten and does not come back.', hint="Start a session with another id.")
-    if db.fetch_one("SELECT 1 AS found FROM sessions WHERE id = ?", (session,)):
+    if id and db.fetch_one("SELECT 1 AS found FROM sessions WHERE id = ?", (session,)):
         raise Conflict(f'A session "{session}" is already there.', hint="Open it, or omit the id to get a new one.")
     stored_title = clean_title(title) if title else None
     check_title_free(db, principal, stored_title, besides="")
