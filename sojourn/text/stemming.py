@@ -13,7 +13,7 @@ _MIN_STEM_CHARS = 3
 _LATIN, _CYRILLIC = Stemmer.Stemmer("english", 0), Stemmer.Stemmer("russian", 0)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def stem(term: str) -> str:
     """Returns a lower-case word without its ending: plural and verb forms share a stem."""
     if len(term) <= _MIN_STEM_CHARS or not term.isalpha() or is_unspaced(term[0]):
@@ -23,7 +23,7 @@ def stem(term: str) -> str:
     return root
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def is_stop_word(term: str) -> bool:
     """True for a word that carries no meaning of its own."""
     if term in STOP_WORDS:
