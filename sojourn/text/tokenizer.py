@@ -44,7 +44,7 @@ _MARK = "\ue000"  # opens a term that is not text: the name of a tool
 _STEM_MARK = "\ue001"  # opens the stem of a word that is not the word itself
 _FIRST_PAIR, _PAIRS = 0xF0000, 65_000  # the private characters that stand for pairs of words
 _NO_CODE = -(2**40)  # of a token that makes no pairs
-_MAX_CACHED_RUNS = 8_192  # runs; the vocabulary of a text comes again, its other words hardly ever
+_MAX_CACHED_RUNS = 4_096  # runs; the vocabulary of a text comes again, its other words hardly ever
 ANY_PAIR = "\ue002"  # a message with more pairs than are kept
 _WORD_BYTES = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
 _TO_SPACES = bytes(one if one in _WORD_BYTES else 32 for one in range(256))  # splits ASCII as `_RUN` does
@@ -97,7 +97,7 @@ def _split_run(run: str) -> _Split:
     return _Split(tuple(tokens), joined, frozenset(found), frozenset(map(stem_term, roots)), codes)
 
 
-_split_cached = lru_cache(maxsize=8192)(_split_run)
+_split_cached = lru_cache(maxsize=2048)(_split_run)
 
 
 class Run(NamedTuple):
