@@ -27,8 +27,8 @@ from sojourn.testing.hermes_process import HermesProcess
 from sojourn.testing.model_script import Say
 from sojourn.testing.model_server import ModelServer
 
-ROUNDS, TURNS, CLIENTS, STARTS = 5, 20, 10, 3
-MANY_TURNS = 100
+ROUNDS, TURNS, CLIENTS, STARTS = 3, 20, 10, 2
+MANY_TURNS = 60
 ANSWER = " ".join(f"answer{number}" for number in range(WORDS))
 _NUMBERS = count()
 
