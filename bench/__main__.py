@@ -17,6 +17,7 @@ ALL = (
     "store",
     "imports",
     "import_watch",
+    "hook_questions",
     "achievements",
     "changes",
     "http_load",
