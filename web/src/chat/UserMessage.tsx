@@ -6,7 +6,10 @@ import { copyText } from "@/components/clipboard";
 import { Icon } from "@/components/Icon";
 import { showToast } from "@/components/Toasts";
 import { formatDateTime, formatTime } from "@/i18n";
+import { useSentences } from "@/serverTexts/serverTexts";
 import css from "./UserMessage.module.css";
+
+const HANDOVER = "[Sojourn: this session"; // how the note of a hand-off begins
 
 interface Props {
   message: Message;
@@ -18,7 +21,15 @@ interface Props {
 /** What the person asked, with its files, when, and the buttons to copy it or to ask again with other words. */
 export function UserMessage({ message, session, isTarget, resend }: Props) {
   const { t, language } = useMessages();
+  const translate = useSentences();
   const [isEditing, setIsEditing] = useState(false);
+  const content = message.content ?? "";
+  if (message.extra?.internal && !content.startsWith(HANDOVER))
+    return (
+      <p className={css.handoverNote} data-seq={message.seq}>
+        {translate(content)}
+      </p>
+    );
   if (message.extra?.internal)
     return (
       <details className={css.handoverNote} data-seq={message.seq}>
