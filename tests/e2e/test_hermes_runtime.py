@@ -22,7 +22,7 @@ from sojourn.core.errors import (
     SojournError,
 )
 from sojourn.core.events import Chunk
-from sojourn.core.messages import ToolCall, assistant, tool_result, user
+from sojourn.core.messages import ToolCall, assistant, tool_calls_of, tool_result, user
 from sojourn.core.sessions import Principal, SessionId
 from sojourn.core.settings import Secret
 from sojourn.ports.context import ContextBlock
@@ -31,6 +31,7 @@ from sojourn.ports.tool import Question, Reply
 from sojourn.runtimes.hermes import HermesSettings
 from sojourn.runtimes.hermes.api import HermesApi
 from sojourn.runtimes.hermes.runtime import HermesRuntimeAdapter
+from sojourn.runtimes.reported_calls import NO_RESULT
 from sojourn.testing.hermes_process import HermesProcess, free_port
 from sojourn.testing.model_script import Call, Hang, Refuse, Say, Script, Think, Wait
 from sojourn.testing.model_server import ModelServer
@@ -175,10 +176,15 @@ async def test_reasoning_is_not_taken_for_the_answer_nor_the_answer_for_reasonin
     assert (shown.text, shown.progress("thinking")) == ("It is four.", [])
 
 
-async def test_tools_are_progress_and_an_observation_and_never_made_up_messages(make: Make, model: ModelServer) -> None:
+async def test_tools_are_progress_an_observation_and_calls_without_a_made_up_result(
+    make: Make, model: ModelServer
+) -> None:
     model.play([Say("Let me look. "), Call("terminal", {"command": "echo tool-ran"})], [Say("It ran.")])
     shown = await run_turn(make(), make_turn_input("Run it."))
-    assert [message.role for message in shown.messages] == ["assistant"]
+    called, result, _said = shown.messages
+    [call] = tool_calls_of(called)
+    assert (call.name, json.loads(call.arguments)) == ("terminal", {"title": "echo tool-ran"})
+    assert (result.role, result.tool_call_id, result.content) == ("tool", call.id, NO_RESULT)
     assert shown.text.split() == ["Let", "me", "look.", "It", "ran."]
     [seen] = shown.of(Observation)
     [tool] = seen.data["tools"]
