@@ -80,14 +80,15 @@ def build_install_command(packages: list[str]) -> list[str]:
     if uv := shutil.which("uv"):
         return [uv, "pip", "install", "--python", sys.executable, *packages]
     if find_spec("pip") is not None:
-        return [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", *packages]
+        return [sys.executable, "-P", "-m", "pip", "install", "--disable-pip-version-check", *packages]
     needed = " ".join(f'"{one}"' for one in packages)
     raise MissingPackage("There is neither uv nor pip to install packages with.", hint=f"Install them: {needed}.")
 
 
 async def install_packages(packages: list[str]) -> None:
     """Installs packages into the environment of this program. MissingPackage says why it failed."""
-    child = await start(build_install_command(packages), watch=Watch())
+    # Not where the person works: an installer reads settings there, which may name other sources.
+    child = await start(build_install_command(packages), cwd=sys.prefix, watch=Watch())
     try:
         is_over = await child.wait(_INSTALL_SECONDS)
     finally:

@@ -79,7 +79,8 @@ class HermesPlugin:
             path = self._dashboard / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text((source / name).read_text("utf-8"), "utf-8")
-        command = [self._python, "-m", "sojourn", "achievements", "answer-hermes", "--hermes-home", str(self._home)]
+        run = [self._python, "-P", "-m", "sojourn"]  # without the modules of the folder that Hermes stands in
+        command = [*run, "achievements", "answer-hermes", "--hermes-home", str(self._home)]
         _replace(self._folder / _COMMAND, json.dumps({"command": command}, indent=2))
         if after != before:
             _replace(self._config, after)
