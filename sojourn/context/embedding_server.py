@@ -40,6 +40,8 @@ class EmbeddingServer:
                     hint="Set memory.embedder_url, or memory.embedder = packaged.",
                 )
             self._url, self._model = found
+        key = app.settings["memory.embedder_key"].reveal() if app.settings["memory.embedder_url"] else ""
+        self._headers = {"authorization": f"Bearer {key}"} if key else {}  # never for a server that was found
         self._cache: dict[str, Vector] = {}
         self._lock = Lock()
 
@@ -76,7 +78,7 @@ class EmbeddingServer:
 
     def _ask(self, texts: Sequence[str]) -> list[Vector]:
         body = {"model": self._model, "input": [text[:_MAX_CHARS] or " " for text in texts]}
-        answer = httpx2.post(f"{self._url}/embeddings", json=body, timeout=_TIMEOUT_SECONDS)
+        answer = httpx2.post(f"{self._url}/embeddings", json=body, headers=self._headers, timeout=_TIMEOUT_SECONDS)
         answer.raise_for_status()
         rows: list[dict[str, Any]] = sorted(answer.json()["data"], key=lambda row: row["index"])
         return [_normalise(row["embedding"]) for row in rows]

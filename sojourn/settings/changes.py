@@ -18,6 +18,7 @@ from sojourn.settings.values import parse_setting
 
 _ADDRESSES = {  # a key, and the two settings that say where it goes: an address, or else a name
     "model.api_key": ("model.base_url", "model.provider"),
+    "memory.embedder_key": ("memory.embedder_url", "memory.embedder_url"),
     "tools.search_key": ("tools.search_url", "tools.search_engine"),
 }
 

@@ -103,6 +103,8 @@ memory.embedder_url | text
     The address of an OpenAI-compatible server with embeddings, up to and including /v1, for `server`.
 memory.embedder_model | text
     The model that it shall use.
+memory.embedder_key | secret
+    The key for `memory.embedder_url`; it is sent to no other address.
 memory.notes | text
     A folder of Markdown notes to know about. Empty: `notes` in the home.
 memory.summary_tokens | number | 6000 | 500..1000000

@@ -11,6 +11,7 @@ KEY = "kept-for-one-server-0123456789"
 MODEL = f'[model]\nprovider = "openai"\nname = "x"\napi_key = "{KEY}"\n'
 SEARCH = f'[tools]\nsearch_engine = "brave"\nsearch_key = "{KEY}"\n'
 GATEWAY = f'[model]\nbase_url = "https://gateway.example/v1"\napi_key = "{KEY}"\n'
+EMBEDDER = f'[memory]\nembedder_url = "https://vectors.example/v1"\nembedder_key = "{KEY}"\n'
 CHANGES = [
     (MODEL, "model.base_url", "https://thief.example/v1"),
     (MODEL, "model.provider", "groq"),
@@ -22,6 +23,8 @@ CHANGES = [
     (SEARCH, "tools.search_url", "https://thief.example"),
     (SEARCH, "tools.search_engine", "tavily"),
     (SEARCH, "tools.search_engine", None),
+    (EMBEDDER, "memory.embedder_url", "https://thief.example/v1"),
+    (EMBEDDER, "memory.embedder_url", None),
 ]
 
 

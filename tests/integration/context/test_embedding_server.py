@@ -8,7 +8,7 @@ import pytest
 
 from sojourn import config
 from sojourn.context.embedding_server import EmbeddingServer
-from sojourn.core.errors import BadInput
+from sojourn.core.errors import BadInput, RuntimeUnreachable
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -17,11 +17,14 @@ class Answers(BaseHTTPRequestHandler):
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.asked.append(asked)
+        self.server.keys.append(self.headers["authorization"])
         rows = [
             {"index": n, "embedding": [text.count(vowel) for vowel in "aeiou"]} for n, text in enumerate(asked["input"])
         ]
         body = json.dumps({"data": rows[::-1]}).encode() if self.path == "/v1/embeddings" else b"{}"
         self.send_response(self.server.status)
+        if self.server.target:
+            self.send_header("location", self.server.target)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -41,15 +44,20 @@ class Answers(BaseHTTPRequestHandler):
 @pytest.fixture
 def server():
     with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as made:
-        made.asked, made.status = [], 200
+        made.asked, made.keys, made.status, made.target = [], [], 200, None
         threading.Thread(target=made.serve_forever, daemon=True).start()
         yield made
         made.shutdown()
 
 
 class Kit:
-    def __init__(self, home, url, *, model="m", detect=True):
-        given = {"memory.embedder_url": url, "memory.embedder_model": model, "model.detect": detect}
+    def __init__(self, home, url, *, model="m", detect=True, key=""):
+        given = {
+            "memory.embedder_key": key,
+            "memory.embedder_url": url,
+            "memory.embedder_model": model,
+            "model.detect": detect,
+        }
         self.settings = config.load({"home": str(home), **given})
 
 
@@ -83,3 +91,19 @@ def test_without_a_server_it_says_what_to_do(server, tmp_path):
         EmbeddingServer(Kit(tmp_path, "", model="another"), usual=(server.server_port,))
     with pytest.raises(BadInput):
         EmbeddingServer(Kit(tmp_path, "", detect=False), usual=(server.server_port,))
+
+
+def test_a_key_goes_to_the_named_address_only(server, tmp_path):
+    url = f"http://127.0.0.1:{server.server_port}/v1"
+    EmbeddingServer(Kit(tmp_path, url, key="kept-for-one")).embed(["banana"])
+    EmbeddingServer(Kit(tmp_path, url)).embed(["banana"])
+    EmbeddingServer(Kit(tmp_path, "", model="bge-m3", key="kept-for-one"), usual=(server.server_port,)).embed(["fig"])
+    assert server.keys == ["Bearer kept-for-one", None, None]
+
+
+def test_a_key_follows_no_redirect(server, tmp_path):
+    server.status, server.target = 307, f"http://127.0.0.1:{server.server_port}/elsewhere"
+    kit = Kit(tmp_path, f"http://127.0.0.1:{server.server_port}/v1", key="kept-for-one")
+    with pytest.raises(RuntimeUnreachable):
+        EmbeddingServer(kit).embed(["banana"])
+    assert len(server.keys) == 1
