@@ -11,6 +11,7 @@ from sojourn.core.messages import Message, assistant
 from sojourn.core.sessions import SessionId
 from sojourn.ports.store import SearchHit, SearchQuery, Store
 from sojourn.testing.store_steps import GUEST, begin, find_hits, highlighted_words, hold_lease, say, tool_message
+from sojourn.word_corrections import find_corrections
 
 NOWHERE = SessionId("")
 
@@ -187,3 +188,16 @@ class RankedSearchContract:
         await store.index()
         await say(store, session, "apple apple")
         assert set(await find_hits(again, "apples", order="relevance")) == {(session, 1), (session, 2)}
+
+    async def test_a_word_that_is_nowhere_gets_the_nearest_one(self, store: Store) -> None:
+        await begin(store, "We dropped redis.", "redis ate memory", "the radis tastes good")
+        await begin(store, "kafka is fine", principal=GUEST)
+        for _ in range(2):
+            asked = SearchQuery(text="why redsi dropped")
+            assert await find_corrections(store.search, asked) == {"redsi": "redis"}
+            assert await find_corrections(store.search, SearchQuery(text="redis zzzzqqqq")) == {}
+            assert await find_corrections(store.search, SearchQuery(text="kafak")) == {}
+            assert await find_corrections(store.search, SearchQuery(text="kafak", principal=GUEST)) == {
+                "kafak": "kafka"
+            }
+            await store.index()
