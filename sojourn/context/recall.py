@@ -123,6 +123,7 @@ def _to_block(memories: Sequence[Memory], asking: SessionId) -> ContextBlock:
         origin=f"session {first.session}, {format_day(first.timestamp)}",
         reason=reason,
         origins=() if is_here else ("private", "foreign") if is_foreign else ("private",),
+        sessions=() if is_here else (first.session,),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Literal, Protocol, runtime_checkable
 from sojourn.core.events import Progress
 from sojourn.core.messages import Message
 from sojourn.core.provenance import Origin
-from sojourn.core.sessions import Session
+from sojourn.core.sessions import Session, SessionId
 from sojourn.task_graph import TaskGraph
 
 Stage = Literal["memory", "skills", "template", "tasks"]
@@ -42,6 +42,7 @@ class ContextBlock:
     reason: str
     tokens: int = 0
     origins: tuple[Origin, ...] = ()  # whose text it holds, if not the person's own
+    sessions: tuple[SessionId, ...] = ()  # past sessions that it quotes
 
     def render(self) -> str:
         """Renders the block as runtimes send it: title, origin, reason and text."""

@@ -43,10 +43,11 @@ RuntimeOutput = Yielded | SaveState | Observation | Compaction
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """A message of the live transcript and its sequence number."""
+    """A message of the live transcript, its sequence number, and the blocks that it was sent with and may be again."""
 
     seq: int
     message: Message
+    blocks: tuple[ContextBlock, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +71,11 @@ class TurnInput:
     ask: Callable[[Question], Awaitable[Reply]]
     steered: Callable[[], tuple[str, ...]] = tuple  # takes the texts a person sent meanwhile
     may_spend: Callable[[float], None] = lambda _: None  # takes the cost so far. SpendingLimit
+
+    def new_blocks(self) -> tuple[ContextBlock, ...]:
+        """The blocks that no message of the history has, for a runtime that sends those of the history."""
+        known = {(block.kind, block.title, block.text) for past in self.history for block in past.blocks}
+        return tuple(block for block in self.blocks if (block.kind, block.title, block.text) not in known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,6 +52,10 @@ class AgentLoop:
         """Estimates the tokens of the next request."""
         return int(self.ratio * request_tokens([*self.opening, *self.since], self.turn.tools))
 
+    def has_room(self, leave: float) -> bool:
+        """Whether the next request fits; after a refusal it has to be smaller than the estimate says."""
+        return leave == _KEEP_SHARE and self.tokens_needed() <= self.room * _COMPACT_AT
+
     async def run(self) -> AsyncGenerator[RuntimeOutput, None]:
         empty = 0
         for step in range(1, self.steps + 1):

@@ -58,9 +58,9 @@ class NativeTurn:
         yield Done(usage=self._usage.to_usage(self.window))
 
     async def _build_opening(self) -> list[ModelMessage]:
-        turn = replace(self.turn, graph=None) if self._notes else self.turn  # the tasks are done
-        history = [past.message for past in self._history]
-        return await build_opening(turn, self.client.choice, history, summary=self._summary, notes=self._notes)
+        graph = None if self._notes else self.turn.graph  # with notes the tasks are done
+        turn = replace(self.turn, graph=graph, history=self._history)
+        return await build_opening(turn, self.client.choice, summary=self._summary, notes=self._notes)
 
     def _new_loop(self, opening: list[ModelMessage]) -> AgentLoop:
         return AgentLoop(
@@ -87,7 +87,15 @@ class NativeTurn:
 
     # making room
     async def _make_room(self, loop: AgentLoop, leave: float) -> AsyncGenerator[RuntimeOutput, None]:
-        """Summarises the oldest part of the conversation; the rest begins with a message of the person."""
+        """Summarises the oldest part of the conversation; the rest begins with a message of the person.
+
+        The context of earlier messages goes first; no more goes if that is enough.
+        """
+        if any(past.blocks for past in self._history):
+            self._history = tuple(replace(past, blocks=()) for past in self._history)
+            loop.opening = await self._build_opening()
+            if loop.has_room(leave):
+                return
         old, newest = split_history(self._history, int(loop.room * leave / loop.ratio))
         if not old:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,10 +10,10 @@ from dataclasses import replace
 from pydantic_ai.messages import BinaryContent, ModelMessage, UserContent
 
 from sojourn.core.attachments import Attachment, attachments_of, user_message
-from sojourn.core.messages import Message, text_of
+from sojourn.core.messages import Message, parts_of, text_of
 from sojourn.core.sessions import OWNER
 from sojourn.ports.context import ContextBlock
-from sojourn.ports.runtime import TurnInput
+from sojourn.ports.runtime import HistoryEntry, TurnInput
 from sojourn.runtimes.models.selection import ModelChoice
 from sojourn.runtimes.native.translate import repair_messages, to_model
 from sojourn.runtimes.prompt_text import (
@@ -58,20 +59,21 @@ def _format_day(at: float) -> str:
     return time.strftime("%A, %d %B %Y", time.localtime(at or time.time()))
 
 
-def _date_note(turn: TurnInput) -> str:
-    """Says which day it is if the conversation did not begin today."""
-    today = _format_day(time.time())
+def _date_note(turn: TurnInput, at: float = 0.0) -> str:
+    """Says which day it is, or was then, if the conversation did not begin on it."""
+    today = _format_day(at or time.time())
     return "" if today == _format_day(turn.session.started_at) else f"[Today is {today}.]"
 
 
 async def build_opening(
-    turn: TurnInput, choice: ModelChoice, history: Sequence[Message], *, summary: str = "", notes: Sequence[str] = ()
+    turn: TurnInput, choice: ModelChoice, *, summary: str = "", notes: Sequence[str] = ()
 ) -> list[ModelMessage]:
     """Returns the whole request as it stands before the first answer of the model.
 
-    What is prepared for this turn alone follows the new message: everything before it is the same in the next request,
-    so that providers can cache it.
+    What is prepared for this turn follows the new message, and stays with it in the requests after it: each begins with
+    the one before, so that providers can cache it.
     """
+    history = [_with_context(turn, past) for past in turn.history]
     system = [
         build_instructions(turn),
         render_context(_summary_block(summary)),
@@ -82,9 +84,22 @@ async def build_opening(
     talk = [*_history_messages(turn, history), user_message(turn.said, turn.attachments)]
     files = {len(opening) + at: found for at, found in (await _load_files(turn, talk)).items()}
     *before, said = [*opening, *map(_strip_attachments, talk)]
-    context = render_context(turn.blocks, (), turn.graph)
+    context = render_context(turn.new_blocks(), (), turn.graph)
     prepared = filter(None, [said.content, _date_note(turn), context, *notes])
     return to_model([*before, replace(said, content="\n\n".join(prepared))], files)
+
+
+def _with_context(turn: TurnInput, past: HistoryEntry) -> Message:
+    """Returns a message of the history as it was sent, with the blocks that it was given."""
+    message = past.message
+    if not past.blocks:
+        return message
+    sent = [_date_note(turn, message.timestamp or time.time()), render_context(past.blocks)]
+    given = "\n\n".join(filter(None, sent))
+    if not message.structured:
+        return replace(message, content=f"{text_of(message)}\n\n{given}")
+    parts = [*parts_of(message), {"type": "text", "text": f"\n{given}"}]
+    return replace(message, content=json.dumps(parts, ensure_ascii=False))
 
 
 def _history_messages(turn: TurnInput, history: Sequence[Message]) -> list[Message]:

@@ -1,9 +1,11 @@
 """A conversation longer than the model can take, and how it goes on in the same session."""
 
+from dataclasses import replace
 from typing import Any
 
 from sojourn.core.errors import ContextFull
 from sojourn.core.messages import assistant, user
+from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import Compaction
 from sojourn.ports.tool import ToolResult
 from sojourn.testing.model_script import Call, ModelRequest, Refuse, Say
@@ -41,6 +43,18 @@ async def test_a_conversation_that_fits_is_left_alone():
         shown = await run_turn(runtime, make_turn_input("And now?", history=LONG))
     assert shown.of(Compaction) == []
     assert len(model.asked) == 1
+
+
+async def test_the_context_of_earlier_messages_goes_before_anything_is_summarised():
+    facts = ContextBlock(kind="fact", title="Trees", text="The fig is old.", origin="memory", reason="you said so")
+    found = replace(facts, kind="recall", text=WORDS * 12)
+    history = tuple(replace(past, blocks=(facts, found) if past.seq == 1 else ()) for past in LONG[:6])
+    async with native(script, model__context_window=2000) as (runtime, model):
+        shown = await run_turn(runtime, make_turn_input("And now?", history=history, blocks=(facts,)))
+    assert shown.of(Compaction) == []
+    [asked] = model.asked
+    assert asked.messages[1]["content"] == LONG[0].message.content
+    assert facts.text in asked.last_user_text(), "what went with an earlier message is said again"
 
 
 async def test_a_provider_that_says_it_is_too_much_is_believed():

@@ -4,11 +4,11 @@ import json
 import time
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from itertools import takewhile
 from typing import Any
 
 import pytest
 
+from sojourn.core.attachments import Attachment, user_message
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.plugins import Registry
 from sojourn.ports.context import ContextBlock
@@ -24,6 +24,7 @@ BLOCKS = (
     ContextBlock(kind="fact", title="Pets", text="The dog is Bello.", origin="your memory", reason="you said dog"),
     ContextBlock(kind="note", title="Garden", text="Water daily.", origin="notes/g.md", reason="it fits “water”"),
 )
+NEW = ContextBlock(kind="recall", title="Trees", text="The oak is old.", origin="session s", reason="it fits “oak”")
 CALL = ToolCall(id="call_1", name="look", arguments='{"path": "a.txt"}')
 EXAMPLE = ToolCall(id="template_0", name="look", arguments='{"path": "ex.txt"}')
 HISTORY = make_history(
@@ -71,11 +72,25 @@ async def test_what_a_turn_is_given_leaves_the_request_before_it_cacheable(provi
     talk = [one for n in range(20) for one in (user(f"Question {n}? " * 20), assistant(f"Answer {n}. " * 20))]
     [first] = await sent(provider(), history=make_history(*talk), blocks=BLOCKS)
     longer = make_history(*talk, user("Go on."), assistant("Done."))
-    [second] = await sent(provider(), history=longer, blocks=BLOCKS[:1])
+    longer = tuple(replace(past, blocks=BLOCKS) if past.seq == 41 else past for past in longer)
+    [second] = await sent(provider(), history=longer, blocks=(BLOCKS[0], NEW))
     assert first.text("system") == second.text("system")
-    before, after = (json.dumps(asked.messages, ensure_ascii=False) for asked in (first, second))
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
-    assert shared >= 0.95 * len(before)
+    assert second.messages[: len(first.messages)] == first.messages
+    said = second.last_user_text()
+    assert NEW.text in said
+    assert BLOCKS[0].text not in said, "the message before has it"
+
+
+async def test_a_message_with_files_and_of_another_day_goes_out_as_it_did():
+    began = replace(make_turn_input("").session, started_at=YEAR_AGO)
+    file = Attachment(hash="h", media_type="text/plain", name="a.txt", size=5)
+    given = {"session": began, "files": {"h": b"hello"}}
+    [first] = await sent(openai(), attachments=(file,), blocks=BLOCKS, **given)
+    said = replace(user_message("Go on.", (file,)), timestamp=time.time())
+    history = tuple(replace(past, blocks=BLOCKS) for past in make_history(said))
+    [second] = await sent(openai(), history=history, blocks=BLOCKS, **given)
+    assert "hello" in json.dumps(first.messages)
+    assert second.messages[:2] == first.messages
 
 
 async def test_the_day_of_a_later_turn_is_told_at_the_end_and_leaves_the_instructions_alone():
