@@ -65,8 +65,8 @@ class AgentService:
         provenance = record.said.provenance or Provenance(foreign=session.principal != OWNER)
         provenance = add_messages(provenance, [*past.earlier, record.message], {one.name: one.origins for one in tools})
         history = await self._given.attach(past.history, request, given.blocks)
-        read = (*given.blocks, *(block for one in history for block in one.blocks))
-        provenance = provenance.add_origins(origin for block in read for origin in block.origins)
+        sent = (*given.blocks, *(block for one in history for block in one.blocks))
+        provenance = provenance.add_origins(origin for block in sent for origin in block.origins)
         workspace = TurnWorkspace(begun, writer, controls, provenance, self._app.settings)
         turn = TurnInput(
             session=session,

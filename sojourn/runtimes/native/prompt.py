@@ -13,7 +13,7 @@ from sojourn.core.attachments import Attachment, attachments_of, user_message
 from sojourn.core.messages import Message, parts_of, text_of
 from sojourn.core.sessions import OWNER
 from sojourn.ports.context import ContextBlock
-from sojourn.ports.runtime import HistoryEntry, TurnInput
+from sojourn.ports.runtime import TurnInput
 from sojourn.runtimes.models.selection import ModelChoice
 from sojourn.runtimes.native.translate import repair_messages, to_model
 from sojourn.runtimes.prompt_text import (
@@ -59,10 +59,9 @@ def _format_day(at: float) -> str:
     return time.strftime("%A, %d %B %Y", time.localtime(at or time.time()))
 
 
-def _date_note(turn: TurnInput, at: float = 0.0) -> str:
-    """Says which day it is, or was then, if the conversation did not begin on it."""
-    today = _format_day(at or time.time())
-    return "" if today == _format_day(turn.session.started_at) else f"[Today is {today}.]"
+def _date_note(today: str, told: str) -> str:
+    """Says which day it is where a message is the first of another day: it is sent again with the same note."""
+    return "" if today == told else f"[Today is {today}.]"
 
 
 async def build_opening(
@@ -73,7 +72,7 @@ async def build_opening(
     What is prepared for this turn follows the new message, and stays with it in the requests after it: each begins with
     the one before, so that providers can cache it.
     """
-    history = [_with_context(turn, past) for past in turn.history]
+    history, told = _sent_history(turn)
     system = [
         build_instructions(turn),
         render_context(_summary_block(summary)),
@@ -85,20 +84,27 @@ async def build_opening(
     files = {len(opening) + at: found for at, found in (await _load_files(turn, talk)).items()}
     *before, said = [*opening, *map(_strip_attachments, talk)]
     context = render_context(turn.new_blocks(), (), turn.graph)
-    prepared = filter(None, [said.content, _date_note(turn), context, *notes])
+    prepared = filter(None, [said.content, _date_note(_format_day(time.time()), told), context, *notes])
     return to_model([*before, replace(said, content="\n\n".join(prepared))], files)
 
 
-def _with_context(turn: TurnInput, past: HistoryEntry) -> Message:
-    """Returns a message of the history as it was sent, with the blocks that it was given."""
-    message = past.message
-    if not past.blocks:
-        return message
-    sent = [_date_note(turn, message.timestamp or time.time()), render_context(past.blocks)]
-    given = "\n\n".join(filter(None, sent))
+def _sent_history(turn: TurnInput) -> tuple[list[Message], str]:
+    """Returns the messages of the history as they were sent, with days and blocks, and the day that was told last."""
+    messages, told = list[Message](), _format_day(turn.session.started_at)
+    for past in turn.history:
+        message, note = past.message, ""
+        if message.role == "user" and message.content and message.timestamp and not is_imported(message):
+            today = _format_day(message.timestamp)
+            note, told = _date_note(today, told), today
+        given = "\n\n".join(filter(None, [note, render_context(past.blocks)]))
+        messages.append(_add_text(message, given) if given else message)
+    return messages, told
+
+
+def _add_text(message: Message, text: str) -> Message:
     if not message.structured:
-        return replace(message, content=f"{text_of(message)}\n\n{given}")
-    parts = [*parts_of(message), {"type": "text", "text": f"\n{given}"}]
+        return replace(message, content=f"{text_of(message)}\n\n{text}")
+    parts = [*parts_of(message), {"type": "text", "text": f"\n{text}"}]
     return replace(message, content=json.dumps(parts, ensure_ascii=False))
 
 

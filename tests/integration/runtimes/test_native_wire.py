@@ -104,6 +104,15 @@ async def test_the_day_of_a_later_turn_is_told_at_the_end_and_leaves_the_instruc
     assert later.last_user_text() == f"Go on.\n\n[Today is {today}.]"
 
 
+async def test_a_day_is_told_once_and_stays_where_it_was_told():
+    began = replace(make_turn_input("").session, started_at=YEAR_AGO)
+    [first] = await sent(openai(), session=began)
+    talk = replace(user("Go on."), timestamp=time.time()), assistant("Done.")
+    [second] = await sent(openai(), session=began, history=make_history(*talk))
+    assert second.messages[: len(first.messages)] == first.messages
+    assert second.last_user_text() == "Go on."
+
+
 async def test_openai_gets_the_history_in_its_roles_and_order():
     [asked] = await sent(openai(), history=HISTORY)
     assert asked.roles() == ["system", "user", "assistant", "tool", "assistant", "user"]
