@@ -1,6 +1,7 @@
 """A folder that somebody works in holds modules named like those that our programs import: none of them runs."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +25,7 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def test_installing_packages_runs_no_module_of_the_folder(trace: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(optional_packages.shutil, "which", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
     monkeypatch.setattr(optional_packages, "find_spec", lambda _: True)
     with pytest.raises(MissingPackage):  # pip is given nothing to install
         await optional_packages.install_packages([])
