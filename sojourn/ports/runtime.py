@@ -72,11 +72,6 @@ class TurnInput:
     steered: Callable[[], tuple[str, ...]] = tuple  # takes the texts a person sent meanwhile
     may_spend: Callable[[float], None] = lambda _: None  # takes the cost so far. SpendingLimit
 
-    def new_blocks(self) -> tuple[ContextBlock, ...]:
-        """The blocks that no message of the history has, for a runtime that sends those of the history."""
-        known = {(block.kind, block.title, block.text) for past in self.history for block in past.blocks}
-        return tuple(block for block in self.blocks if (block.kind, block.title, block.text) not in known)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeStatus:

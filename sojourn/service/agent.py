@@ -25,7 +25,6 @@ from sojourn.text.message_origins import add_messages
 from sojourn.turn_support.context_gatherer import ContextGatherer
 from sojourn.turn_support.conversation_history import read_past
 from sojourn.turn_support.cost_limits import CostBook
-from sojourn.turn_support.given_context import GivenContext
 from sojourn.turn_support.permission_modes import require_enforced
 from sojourn.turn_support.plugin_cache import PluginCache
 from sojourn.turn_support.workspace_folders import find_workspace
@@ -38,8 +37,7 @@ class AgentService:
 
     def __init__(self, app: HasStore, plugins: PluginCache, costs: CostBook) -> None:
         self._app, self._plugins, self._costs = app, plugins, costs
-        self.context = ContextGatherer(plugins)
-        self._given = GivenContext(app)
+        self.context = ContextGatherer(app, plugins)
 
     async def prepare(
         self, begun: BegunTurn, writer: TurnWriter, runtime: Runtime, controls: TurnControls
@@ -64,10 +62,8 @@ class AgentService:
         given = await self.context.gather(request, writer, takes_examples=runtime.takes_tool_history)
         provenance = record.said.provenance or Provenance(foreign=session.principal != OWNER)
         provenance = add_messages(provenance, [*past.earlier, record.message], {one.name: one.origins for one in tools})
-        history = await self._given.attach(past.history, request, given.blocks)
-        sent = (*given.blocks, *(block for one in history for block in one.blocks))
-        provenance = provenance.add_origins(origin for block in sent for origin in block.origins)
-        workspace = TurnWorkspace(begun, writer, controls, provenance, self._app.settings)
+        history, origins = await self.context.given.attach(past.history, request, given.blocks, begun.stored)
+        workspace = TurnWorkspace(begun, writer, controls, provenance.add_origins(origins), self._app.settings)
         turn = TurnInput(
             session=session,
             turn=record.id,
@@ -87,7 +83,6 @@ class AgentService:
             steered=workspace.take_steering,
             may_spend=partial(past.budget, record.id),
         )
-        await self._given.keep(turn, begun.stored)
         return turn, request
 
     async def _read_attachment(self, attachment: Attachment, session: SessionId) -> bytes:

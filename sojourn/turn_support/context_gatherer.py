@@ -13,6 +13,7 @@ from sojourn.core.errors import SojournError
 from sojourn.core.events import Progress
 from sojourn.core.messages import Message
 from sojourn.core.progress import PrepareDetail
+from sojourn.ports.app import HasStore
 from sojourn.ports.context import (
     CONTEXT_STAGES,
     CanLearn,
@@ -23,6 +24,7 @@ from sojourn.ports.context import (
 )
 from sojourn.text.template_examples import render_examples
 from sojourn.text.token_count import estimate_tokens
+from sojourn.turn_support.given_context import GivenContext
 from sojourn.turn_support.plugin_cache import PluginCache
 
 SOURCE_SECONDS = 1.0  # a slower context source is left out of the turn
@@ -37,8 +39,9 @@ logger = logging.getLogger(__name__)
 class ContextGatherer:
     """The context sources of all plugins, as a turn sees them."""
 
-    def __init__(self, plugins: PluginCache) -> None:
+    def __init__(self, app: HasStore, plugins: PluginCache) -> None:
         self._plugins = plugins
+        self.given = GivenContext(app)
         self._asked: set[str] = set()  # names of the sources that have loaded what they need
         self._can_learn: dict[type[ContextSource], bool] = {}  # a check of a protocol costs as much as a statement
 

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sojourn.core.errors import NotFound
+from sojourn.core.provenance import Origin
 from sojourn.core.sessions import Recorded, SessionId
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextBlock, ContextRequest
-from sojourn.ports.runtime import HistoryEntry, TurnInput
+from sojourn.ports.runtime import HistoryEntry
 from sojourn.ports.store import Transaction
 
 _MAX_SESSIONS = 64
@@ -38,8 +39,18 @@ class _Given:
         if {"*", block.kind, f"{block.kind}s"} & set(request.drop):
             return False
         if block.kind in _CHECKED_KINDS:
-            return any((one.kind, one.title, one.text) == (block.kind, block.title, block.text) for one in now)
+            return _words(block) in map(_words, now)
         return all(revisions.get(session) == revision for session, revision in self.revisions.items())
+
+
+def _words(block: ContextBlock) -> tuple[str, str, str]:
+    return block.kind, block.title, block.text
+
+
+def select_new(blocks: Sequence[ContextBlock], history: Sequence[HistoryEntry]) -> tuple[ContextBlock, ...]:
+    """Returns the blocks that no message of the history has."""
+    known = {_words(block) for past in history for block in past.blocks}
+    return tuple(block for block in blocks if _words(block) not in known)
 
 
 class GivenContext:
@@ -50,9 +61,26 @@ class GivenContext:
         self._sessions: OrderedDict[SessionId, dict[int, list[_Given]]] = OrderedDict()
 
     async def attach(
+        self,
+        history: Sequence[HistoryEntry],
+        request: ContextRequest,
+        now: Sequence[ContextBlock],
+        stored: Iterable[Recorded],
+    ) -> tuple[tuple[HistoryEntry, ...], set[Origin]]:
+        """Returns the history with the blocks that may be sent again, and the origins of all blocks.
+
+        now: what this turn is given. stored: the first log items of the turn, its message among them.
+        """
+        sent = await self._attach(history, request, now)
+        message = next((one.seq for one in stored if getattr(one.item, "role", "") == "user"), 0)
+        if message:
+            await self._keep(request.session.id, message, select_new(now, sent))
+        blocks = (*now, *(block for past in sent for block in past.blocks))
+        return sent, {origin for block in blocks for origin in block.origins}
+
+    async def _attach(
         self, history: Sequence[HistoryEntry], request: ContextRequest, now: Sequence[ContextBlock]
     ) -> tuple[HistoryEntry, ...]:
-        """Returns the history with the blocks that may be sent again. `now`: what this turn is given."""
         given = self._sessions.get(request.session.id)
         if not given:
             return tuple(history)
@@ -66,19 +94,17 @@ class GivenContext:
             given[seq] = [one for one in given[seq] if id(one) in staying]
         return tuple(replace(past, blocks=tuple(one.block for one in given.get(past.seq, ()))) for past in history)
 
-    async def keep(self, turn: TurnInput, stored: Iterable[Recorded]) -> None:
-        """Keeps what the message of a turn is sent with."""
-        seq = next((one.seq for one in stored if getattr(one.item, "role", "") == "user"), 0)
-        blocks = [one for one in turn.new_blocks() if one.kind in (*_CHECKED_KINDS, *_STAYING_KINDS)]
-        if not seq or not blocks:
+    async def _keep(self, session: SessionId, message: int, new: Sequence[ContextBlock]) -> None:
+        blocks = [one for one in new if one.kind in (*_CHECKED_KINDS, *_STAYING_KINDS)]
+        if not blocks:
             return
-        revisions = await self._read_revisions(session for one in blocks for session in one.sessions)
-        given = self._sessions.setdefault(turn.session.id, {})
-        self._sessions.move_to_end(turn.session.id)
+        revisions = await self._read_revisions(quoted for one in blocks for quoted in one.sessions)
+        given = self._sessions.setdefault(session, {})
+        self._sessions.move_to_end(session)
         if sum(one.block.tokens for kept in given.values() for one in kept) > _MAX_TOKENS:
             given.clear()
-        given[seq] = [
-            _Given(block, {session: revisions[session] for session in block.sessions})
+        given[message] = [
+            _Given(block, {quoted: revisions[quoted] for quoted in block.sessions})
             for block in blocks
             if revisions.keys() >= set(block.sessions)
         ]

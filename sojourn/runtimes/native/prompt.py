@@ -26,6 +26,7 @@ from sojourn.runtimes.prompt_text import (
     text_without_attachments,
     to_text_messages,
 )
+from sojourn.turn_support.given_context import select_new
 
 EXAMPLES_FOLLOW = (
     "[Examples of how tools were used in earlier work follow. None of this happened in this conversation.]"
@@ -83,7 +84,7 @@ async def build_opening(
     talk = [*_history_messages(turn, history), user_message(turn.said, turn.attachments)]
     files = {len(opening) + at: found for at, found in (await _load_files(turn, talk)).items()}
     *before, said = [*opening, *map(_strip_attachments, talk)]
-    context = render_context(turn.new_blocks(), (), turn.graph)
+    context = render_context(select_new(turn.blocks, turn.history), (), turn.graph)
     prepared = filter(None, [said.content, _date_note(_format_day(time.time()), told), context, *notes])
     return to_model([*before, replace(said, content="\n\n".join(prepared))], files)
 
