@@ -27,10 +27,11 @@ class Service:
 
 
 @pytest.fixture(autouse=True)
-def table(monkeypatch):
+def table():
     """The table of commands with the example in it."""
-    monkeypatch.setattr(chat_commands, "COMMANDS", dict(chat_commands.COMMANDS))
     exec(code_blocks(PAGE, "python")[0], dict(vars(chat_commands)))
+    yield
+    del chat_commands.COMMANDS["length"]
 
 
 async def run(service, arguments=""):
