@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -14,7 +15,6 @@ from sojourn.ports.service import Caller, RuntimeInfo, Service
 
 CommandSurface = Literal["terminal", "chat", "browser"]
 _ANYWHERE: tuple[CommandSurface, ...] = ("terminal", "chat", "browser")
-EXAMPLE_RUNTIMES = ("echo",)  # for who writes one: they work by name, and are not offered
 _ALIASES = {"start": "help", "reset": "new", "clear": "new", "cancel": "stop"}
 
 
@@ -126,6 +126,20 @@ def parse_command(text: str, prefix: str = "/") -> tuple[str, str] | None:
     return _ALIASES.get(name, name), arguments.strip()
 
 
+def list_rows(rows: Iterable[tuple[str, ...]], *, if_empty: str) -> CommandResult:
+    """A table, or a line if it has no row."""
+    shown = tuple(rows)
+    return CommandResult(rows=shown) if shown else CommandResult(lines=(if_empty,))
+
+
+def split_arguments(arguments: str) -> list[str]:
+    """The words of a command, as a shell would read them. BadInput."""
+    try:
+        return shlex.split(arguments)
+    except ValueError as error:
+        raise BadInput(f"{arguments} cannot be read: {error}.", hint="Close every quote.") from error
+
+
 def find_command(name: str) -> ChatCommand:
     """The command of that name, or the only one that begins with it. BadInput."""
     if name in COMMANDS:
@@ -167,6 +181,6 @@ async def require_template(service: Service, name: str) -> None:
 def describe_runtimes(found: Sequence[RuntimeInfo]) -> Iterator[tuple[str, str, str]]:
     """Rows of those that are offered: whether one is ready, its name, and what it says or needs."""
     for one in found:
-        if one.default or one.name not in EXAMPLE_RUNTIMES:
+        if one.offered:
             name = f"{one.name} (default)" if one.default else one.name
             yield ("✓", name, one.detail) if one.ok else ("–", name, f"{one.detail} {one.hint}".strip())

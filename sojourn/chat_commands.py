@@ -7,9 +7,7 @@ a command, write its handler here; `@_command` is its entry in the table.
 from __future__ import annotations
 
 import asyncio
-import shlex
 import time
-from collections.abc import Iterable
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Literal
@@ -23,10 +21,12 @@ from sojourn.chat_command_table import (
     describe_runtimes,
     find_command,
     list_commands,
+    list_rows,
     parse_command,
     require_template,
     run_command,
     run_plugin_command,
+    split_arguments,
 )
 from sojourn.chat_command_table import add_command as _command
 from sojourn.core.errors import BadInput, NotFound
@@ -35,7 +35,7 @@ from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import OWNER, Session
 from sojourn.ports.libraries import Skill
 from sojourn.ports.service import Caller, Service
-from sojourn.ports.store import Listing
+from sojourn.ports.store import Listing, SearchQuery
 from sojourn.text.export import make_title_file_name
 from sojourn.text.formatting import format_age, one_line, pluralize
 from sojourn.text.titles import clean_title
@@ -56,7 +56,7 @@ __all__ = [
     "take_session",
 ]
 _IDLE_WAIT_SECONDS = 5.0  # the last words of an answer are read before its turn has ended
-_LISTED_SESSIONS, _LISTED_MODELS = 15, 20  # rows
+_LISTED_SESSIONS, _LISTED_MODELS, _LISTED_HITS = 15, 20, 10  # rows
 
 
 async def take_session(service: Service, found: Session, by: Caller) -> Session:
@@ -66,11 +66,6 @@ async def take_session(service: Service, found: Session, by: Caller) -> Session:
 
 def _say(*lines: str, **changes: Any) -> CommandResult:
     return CommandResult(lines=lines, **changes)
-
-
-def _list(rows: Iterable[tuple[str, ...]], *, if_empty: str) -> CommandResult:
-    shown = tuple(rows)
-    return CommandResult(rows=shown) if shown else _say(if_empty)
 
 
 def _name_of(session: Session) -> str:
@@ -102,7 +97,7 @@ async def _sessions(call: CommandCall) -> CommandResult:
     marks = ["●" if one.id == call.session else "○" for one in found]
     titles = [one_line(one.title or one.preview or "(empty)", 60) for one in found]
     ages = [format_age(one.last_active, now) for one in found]
-    return _list(zip(marks, titles, [one.id for one in found], ages, strict=True), if_empty="No sessions yet.")
+    return list_rows(zip(marks, titles, [one.id for one in found], ages, strict=True), if_empty="No sessions yet.")
 
 
 @_command("Continue a session here, by title or id.", "<session>")
@@ -148,8 +143,9 @@ async def _runtime(call: CommandCall) -> CommandResult:
     found = await call.service.runtimes()
     if not call.arguments:
         return CommandResult(rows=tuple(describe_runtimes(found)))
-    if call.arguments not in (names := [one.name for one in found]):
-        raise NotFound(f'There is no runtime "{call.arguments}".', hint=f"There are: {', '.join(names)}.")
+    if call.arguments not in [one.name for one in found]:
+        offered = ", ".join(one.name for one in found if one.offered)
+        raise NotFound(f'There is no runtime "{call.arguments}".', hint=f"There are: {offered}.")
     return _say(f"From now on {call.arguments} answers. The transcript stays.", choices={"runtime": call.arguments})
 
 
@@ -167,20 +163,20 @@ async def _template(call: CommandCall) -> CommandResult:
         raise BadInput("Which template?", hint="/template and its name, none, or auto.")
     found = await call.service.list_templates()
     rows = ((one.name, one.kind, one.problem or one.description) for one in found)
-    return _list(rows, if_empty="There are no templates yet.")
+    return list_rows(rows, if_empty="There are no templates yet.")
 
 
 @_command("Show or change what is remembered about you.", "[list|search|add|edit|delete …]", private_only=True)
 async def _memory(call: CommandCall) -> CommandResult:
     service, principal = call.service, call.by.principal
-    match _split(call.arguments):
+    match split_arguments(call.arguments):
         case [] | ["list"]:
             facts = await service.list_facts(principal=principal)
             rows = ((one.id, f"{one.text}  ({one.why})" if one.why else one.text) for one in facts)
-            return _list(rows, if_empty="Nothing is remembered yet. /memory add TEXT adds a fact.")
+            return list_rows(rows, if_empty="Nothing is remembered yet. /memory add TEXT adds a fact.")
         case ["search", *words] if words:
             facts = await service.list_facts(text=" ".join(words), principal=principal)
-            return _list(((one.id, one.text) for one in facts), if_empty="No fact has these words.")
+            return list_rows(((one.id, one.text) for one in facts), if_empty="No fact has these words.")
         case ["add", *words] if words:
             fact = await service.add_fact(" ".join(words), principal=principal)
             return _say(f"Remembered as {fact.id}: {fact.text}")
@@ -202,16 +198,24 @@ async def _ask(call: CommandCall) -> CommandResult:
     return CommandResult(lines=(answer.text,), rows=tuple(rows))
 
 
+@_command("Search everything that was said, in all your sessions.", "WORDS", private_only=True)
+async def _search(call: CommandCall) -> CommandResult:
+    query = SearchQuery(principal=call.by.principal, text=call.arguments, order="relevance", limit=_LISTED_HITS)
+    hits = [(one, one_line(one.title or "", 40)) for one in await call.service.search(query)]
+    rows = ((f"{hit.session}:{hit.seq}", hit.role, title, one_line(hit.snippet.text, 160)) for hit, title in hits)
+    return list_rows(rows, if_empty="Nothing that was said has these words.")
+
+
 @_command("List or view the skills.", "[list|view …]", owner_only=True)
 async def _skills(call: CommandCall) -> CommandResult:
-    match _split(call.arguments):
+    match split_arguments(call.arguments):
         case [] | ["list"]:
             found = await call.service.list_skills()
             rows = (
                 (one.name, one.description) if isinstance(one, Skill) else ("✗", f"{one.path}: {one.why}")
                 for one in found
             )
-            return _list(rows, if_empty="There are no skills yet.")
+            return list_rows(rows, if_empty="There are no skills yet.")
         case ["view", name]:
             skill = await call.service.get_skill(name)
             return _say(skill.name, skill.description, "", skill.body, "", skill.path)
@@ -221,10 +225,10 @@ async def _skills(call: CommandCall) -> CommandResult:
 @_command("List or revoke what you allowed for longer than once.", "[list|revoke ID|revoke all]", owner_only=True)
 async def _approvals(call: CommandCall) -> CommandResult:
     found = {one.id: one for one in await call.service.list_approvals(call.by)}
-    match _split(call.arguments):
+    match split_arguments(call.arguments):
         case [] | ["list"]:
             rows = ((one.id, describe_approval(one)) for one in found.values())
-            return _list(rows, if_empty="Nothing is allowed for longer than once.")
+            return list_rows(rows, if_empty="Nothing is allowed for longer than once.")
         case ["revoke", *ids] if ids:
             revoked = [await call.service.revoke_approval(id, call.by) for id in (found if ids == ["all"] else ids)]
             return _say(*(f"Revoked: {describe_approval(one)}" for one in revoked) if revoked else ["There was none."])
@@ -277,6 +281,11 @@ async def _compact(call: CommandCall) -> CommandResult:
 @_command("Show the MCP servers, their state and their tools.", owner_only=True)
 async def _mcp(call: CommandCall) -> CommandResult:
     return await _ask_plugin(call, "mcp")
+
+
+@_command("Show the tools the agent may use in this session.")
+async def _tools(call: CommandCall) -> CommandResult:
+    return await _ask_plugin(call, "tools")
 
 
 @_command("Show what the model thinks, or no longer.", "[on|off]", surfaces=("terminal",))
@@ -389,10 +398,3 @@ async def _sethome(call: CommandCall) -> CommandResult:
 async def _whoami(call: CommandCall) -> CommandResult:
     kind = "the owner" if call.by.principal == OWNER else "a guest"
     return _say(f"You are {kind} ({call.by.principal}); here you are {call.by.name or 'somebody'}.")
-
-
-def _split(arguments: str) -> list[str]:
-    try:
-        return shlex.split(arguments)
-    except ValueError as error:
-        raise BadInput(f"{arguments} cannot be read: {error}.", hint="Close every quote.") from error

@@ -39,9 +39,10 @@ class SessionOptions:
         if option == MODE:
             await self.set_mode(str(value))
         elif option == RUNTIME:
-            names = [one.name for one in await self._service.runtimes()]
-            if value not in names:
-                raise BadInput(f'There is no runtime "{value}".', hint=f"There are: {', '.join(names)}.")
+            found = await self._service.runtimes()
+            if value not in [one.name for one in found]:
+                offered = ", ".join(one.name for one in found if one.offered)
+                raise BadInput(f'There is no runtime "{value}".', hint=f"There are: {offered}.")
             self.runtime = str(value)
         else:
             raise BadInput(f'There is no option "{option}".', hint=f"There are: {MODE}, {RUNTIME}.")
@@ -79,6 +80,7 @@ class SessionOptions:
                 "options": [
                     {"value": one.name, "name": one.label, "description": one.detail if one.ok else one.hint}
                     for one in runtimes
+                    if one.offered or one.name == self.runtime
                 ],
             },
         ]

@@ -34,7 +34,8 @@ async def parse_model(service: Service, name: str) -> tuple[str, str]:
     runtime, _, model = name.partition("/")
     known = {one.name: one for one in await service.runtimes()}
     if runtime not in known:
-        raise NotFound(f"There is no model {name!r}.", hint=f"Use one of /v1/models: {', '.join([DEFAULT, *known])}.")
+        offered = ", ".join([DEFAULT, *(one.name for one in known.values() if one.offered)])
+        raise NotFound(f"There is no model {name!r}.", hint=f"Use one of /v1/models: {offered}.")
     return runtime, model
 
 

@@ -41,7 +41,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 
 @router.get("/models", summary="Runtimes and their models")
 async def models(service: ServiceDep) -> OpenAIModelList:
-    known = await service.runtimes()
+    known = [one for one in await service.runtimes() if one.offered]
     names = [(DEFAULT, "sojourn")] if any(one.default for one in known) else []
     names += [(replace_surrogates(name), one.name) for one in known if one.ok for name in model_ids(one)]
     made = [OpenAIModel(id=name, owned_by=owner, display_name=name) for name, owner in names]

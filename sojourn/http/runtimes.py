@@ -27,6 +27,7 @@ class RuntimeSchema(AttributeSchema):
     hint: Text
     models: list[Text]
     default: bool
+    offered: bool = Field(description="Whether lists offer it; otherwise it works by name.")
     steers: bool = Field(description="Whether a running turn hears what is said to it (`POST …/steer`).")
 
 

@@ -60,6 +60,7 @@ class RuntimeInfo(RuntimeStatus):
     name: str
     label: str
     default: bool = False
+    offered: bool = True  # otherwise it works by name, and no list has it
     steers: bool = False  # whether a running turn hears what is said to it
 
 

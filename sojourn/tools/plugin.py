@@ -9,6 +9,7 @@ plugin = Plugin(
     context=("sojourn.tools.permission_command:PlanNote",),
     chat_commands={
         "permissions": "sojourn.tools.permission_command:run_permissions",
+        "tools": "sojourn.tools.tools_command:run_tools",
         "undo": "sojourn.tools.undo_command:run_undo",
     },
     erasers=("sojourn.tools.result_limits:forget_outputs", "sojourn.tools.file_checkpoints:forget_checkpoints"),

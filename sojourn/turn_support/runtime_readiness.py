@@ -16,6 +16,7 @@ from sojourn.turn_support.plugin_cache import PluginCache
 _READY_TIMEOUT_SECONDS = 2.0
 _DEFAULT_TTL_SECONDS = 30.0  # how long the chosen default holds
 PREFERRED = ("native", "offline")
+EXAMPLE_RUNTIMES = ("echo",)  # for who writes one: they work by name, and are not offered
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +34,10 @@ class RuntimeReadiness:
         ready = [one.name for one in found if one.ok]
         first = next((name for name in (*PREFERRED, *ready) if name in ready), "")
         default = str(self._app.settings["agent.runtime"]) or first
-        return [replace(one, default=one.name == default) for one in found]
+        return [
+            replace(one, default=one.name == default, offered=one.name == default or one.name not in EXAMPLE_RUNTIMES)
+            for one in found
+        ]
 
     async def can_steer(self, name: str) -> bool:
         """Whether this runtime takes text during a turn."""

@@ -325,13 +325,13 @@ def test_the_model_that_answered_is_named_and_the_choice_is_kept(talk, model):
     page = talk.open("/chat")
     send_message(page, "who are you?")
     page.locator(".turn-usage", has_text="scripted-1").wait_for()
-    page.get_by_label("Agent").select_option("echo")
+    page.get_by_label("Agent").select_option("offline")
     send_message(page, "repeat me")
     page.locator(".turn-usage").nth(1).wait_for()
     assert "scripted-1" not in page.locator(".turn-usage").nth(1).inner_text()
     page.reload()
     page.locator(".turn-usage").nth(1).wait_for()
-    assert page.get_by_label("Agent").input_value() == "echo"
+    assert page.get_by_label("Agent").input_value() == "offline"
 
 
 def test_an_error_offers_what_to_do(talk, model):

@@ -4,9 +4,11 @@ import pytest
 
 from sojourn.chat_commands import COMMANDS, CommandCall, find_command, list_commands, run_command
 from sojourn.core.errors import BadInput, NotAllowed, NotFound
-from sojourn.core.sessions import Principal
+from sojourn.core.sessions import OWNER, Principal
 from sojourn.ports.libraries import Fact, TemplateInfo
 from sojourn.ports.service import Caller, RuntimeInfo
+from sojourn.ports.store import SearchHit
+from sojourn.text.query import Snippet
 
 ME, GUEST = Caller(surface="cli"), Caller(surface="telegram", principal=Principal("guest"))
 
@@ -30,6 +32,11 @@ class Service:
             raise NotFound(f'There is no fact "{id}".')
         return self.facts.pop(id)[1]
 
+    async def search(self, search):
+        text = self.said[search.principal]
+        hit = SearchHit(session="s1", seq=4, role="user", timestamp=0.0, snippet=Snippet(text), title="Garden")
+        return [hit] if search.text in text else []
+
     async def list_templates(self):
         return [TemplateInfo(name="reading", kind="file", description="Reads."), TemplateInfo(name="x", problem="torn")]
 
@@ -37,6 +44,7 @@ class Service:
         return [
             RuntimeInfo(name="native", label="Native", ok=True, models=("big",), default=True),
             RuntimeInfo(name="acp", label="ACP", ok=False, detail="no agent", hint="Install one."),
+            RuntimeInfo(name="example", label="Example", ok=True, offered=False),
         ]
 
 
@@ -84,8 +92,20 @@ async def test_runtimes_are_shown_with_what_is_missing_and_chosen_by_name():
     shown = await run(Service(), "runtime")
     assert shown.rows == (("✓", "native (default)", ""), ("–", "acp", "no agent Install one."))
     assert (await run(Service(), "runtime acp")).choices == {"runtime": "acp"}
-    with pytest.raises(NotFound, match="no runtime"):
+    assert (await run(Service(), "runtime example")).choices == {"runtime": "example"}
+    with pytest.raises(NotFound, match="no runtime") as missing:
         await run(Service(), "runtime fly")
+    assert missing.value.hint == "There are: native, acp."
+
+
+async def test_what_was_said_is_searched_for_whoever_asks():
+    service = Service()
+    service.said = {OWNER: "Red roses need sun.", GUEST.principal: "Blue roses do not exist."}
+    assert (await run(service, "search roses")).rows == (("s1:4", "user", "Garden", "Red roses need sun."),)
+    assert "Blue" in (await run(service, "search roses", by=GUEST, surface="chat")).rows[0][3]
+    assert (await run(service, "search tulips")).lines == ("Nothing that was said has these words.",)
+    with pytest.raises(NotAllowed, match="in private only"):
+        await run(service, "search roses", surface="chat", is_private=False)
 
 
 async def test_the_default_model_and_template_are_no_choice():

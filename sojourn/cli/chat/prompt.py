@@ -322,7 +322,7 @@ async def run_chat(
         for file in files:
             await chat.attach(file)
         prompt.completer.titles = [one.title for one in await service.find(Listing(limit=200)) if one.title]
-        prompt.completer.runtimes = [one.name for one in await service.runtimes()]
+        prompt.completer.runtimes = [one.name for one in await service.runtimes() if one.offered]
         await prompt.run(request.text)
         _print_farewell(chat)
     finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from sojourn.chat_command_table import EXAMPLE_RUNTIMES
 from sojourn.cli.context import CommandContext, emit, with_context
 from sojourn.cli.options import JsonCommand
 from sojourn.core.errors import SojournError
@@ -13,6 +12,7 @@ from sojourn.core.sessions import Session
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import Listing
 from sojourn.text.formatting import one_line
+from sojourn.turn_support.runtime_readiness import EXAMPLE_RUNTIMES
 
 _MAX_SESSIONS = 2000
 

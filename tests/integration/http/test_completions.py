@@ -6,7 +6,7 @@ import json
 import pytest
 
 from sojourn.core.errors import RateLimited
-from sojourn.testing.scripted_runtime import Fail
+from sojourn.testing.scripted_runtime import Fail, ScriptedRuntime
 
 HELLO = [{"role": "user", "content": "hello there"}]
 
@@ -133,6 +133,17 @@ async def test_no_token_is_told_in_the_same_shape(client):
 async def test_runtimes_and_their_models_are_listed(client):
     told = (await client.get("/v1/models")).json()
     assert [one["id"] for one in told["data"]] == ["default", "scripted", "scripted/scripted-1"]
+
+
+async def test_an_example_is_not_listed_and_answers_by_name(client, kit, monkeypatch):
+    monkeypatch.setattr(kit, "runtime_names", lambda: ("scripted", "echo"))
+    monkeypatch.setattr(kit, "runtime", {"scripted": kit.scripted, "echo": ScriptedRuntime("echo")}.get)
+    assert {one["name"]: one["offered"] for one in (await client.get("/api/runtimes")).json()}["echo"] is False
+    assert "echo" not in (await client.get("/v1/models")).text
+    assert (await client.get("/v1/models/echo")).status_code == 404
+    assert "echo" not in (await ask(client, model="nope")).json()["error"]["message"]
+    assert (await ask(client, model="echo")).json()["choices"][0]["message"]["content"] == "hello there"
+    assert kit.scripted.seen == []
 
 
 async def test_a_model_of_a_runtime_is_used(client, scripted):

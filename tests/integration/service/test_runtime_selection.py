@@ -43,6 +43,16 @@ async def test_a_ready_model_is_preferred_and_offline_is_the_rest(serve, native,
     assert of(Metadata, kept)[0].runtime == chosen
 
 
+async def test_an_example_works_by_name_and_is_offered_only_if_it_is_the_default(serve):
+    names = [ScriptedRuntime("native"), ScriptedRuntime("echo")]
+    service = serve(runtimes=names)
+    assert {one.name: one.offered for one in await service.runtimes()} == {"native": True, "echo": False}
+    kept = await talk(service, await opened(service), "hello", runtime="echo")
+    assert of(Metadata, kept)[0].runtime == "echo"
+    service = serve(runtimes=names, agent_runtime="echo")
+    assert {one.name: one.offered for one in await service.runtimes()} == {"native": True, "echo": True}
+
+
 async def test_the_setting_wins(serve):
     service = serve(runtimes=[ScriptedRuntime("native"), ScriptedRuntime("other")], agent_runtime="other")
     assert await default_of(service) == ["other"]

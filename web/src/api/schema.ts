@@ -472,6 +472,7 @@ export interface RuntimeSchema {
   hint: string;
   models: Array<string>;
   default: boolean;
+  offered: boolean;
   steers: boolean;
 }
 

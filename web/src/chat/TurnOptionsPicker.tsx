@@ -89,12 +89,14 @@ function OptionSelects({ options, onChange, session }: Props) {
           <option value="">
             {defaultRuntime ? t("chat.runtime.default", { name: translate(defaultRuntime.label) }) : t("chat.runtime")}
           </option>
-          {runtimes.map((runtime) => (
-            <option key={runtime.name} value={runtime.name} disabled={!runtime.ok} title={runtime.detail}>
-              {translate(runtime.label)}
-              {runtime.ok ? "" : ` (${t("chat.runtime.notready")})`}
-            </option>
-          ))}
+          {runtimes
+            .filter((runtime) => runtime.offered || runtime.name === options.runtime)
+            .map((runtime) => (
+              <option key={runtime.name} value={runtime.name} disabled={!runtime.ok} title={runtime.detail}>
+                {translate(runtime.label)}
+                {runtime.ok ? "" : ` (${t("chat.runtime.notready")})`}
+              </option>
+            ))}
         </select>
       </label>
       {models.length > 0 && (

@@ -10,7 +10,7 @@ export interface ModelChoice {
 
 export function listModelChoices(runtimes: RuntimeInfo[]): ModelChoice[] {
   return runtimes
-    .filter((runtime) => runtime.ok)
+    .filter((runtime) => runtime.ok && runtime.offered)
     .flatMap(({ name, label, models }) =>
       models.length
         ? models.map((model) => ({ key: `${name}/${model}`, label: model, runtime: name, model }))
