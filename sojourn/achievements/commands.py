@@ -23,6 +23,7 @@ from sojourn.achievements.snapshot import build_session_rows
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.app import HasSettings
 from sojourn.ports.cli import CliContext
+from sojourn.text.trimmed_file import trim_unless_terminal
 
 _BAR_AFTER_SECONDS = 0.4  # a shorter scan shows no progress bar
 
@@ -56,7 +57,7 @@ def achievements(context: click.Context, home: Path | None, full: bool, as_json:
         if as_json or cli.json:
             click.echo(json.dumps(_to_json(scans, shown, chosen)))
             return
-        console = Console(no_color=cli.no_color or None)
+        console = _make_console(cli)
         show_badges(console, shown, chosen)
         if shown["error"]:
             show_warning(Console(stderr=True), f"This is the last good count: {shown['error']}")
@@ -81,7 +82,7 @@ def explain(cli: CliContext, badge: str, home: Path | None, as_json: bool, limit
         if as_json or cli.json:
             click.echo(json.dumps(item | page))
         else:
-            show_explanation(Console(no_color=cli.no_color or None), item, page["receipts"])
+            show_explanation(_make_console(cli), item, page["receipts"])
 
 
 @achievements.command("install-hermes-plugin")
@@ -148,6 +149,10 @@ def _run_scan(scans: ScanCoordinator, *, full: bool, quiet: bool) -> None:
                 task, completed=status["sessions_scanned_so_far"], total=status["sessions_expected_total"] or None
             )
             time.sleep(0.05)
+
+
+def _make_console(cli: CliContext) -> Console:
+    return Console(file=trim_unless_terminal(sys.stdout), no_color=cli.no_color or None)
 
 
 def _find_category(category: str | None, names: list[str]) -> str | None:

@@ -62,7 +62,8 @@ def serve(
     if until_idle:  # a network that needs a steady connection is not served by a server that stops when idle
         cli.flags["gateway.platforms"] = "local"
     cli.json = cli.json or as_json
-    report = _print_address if until_idle or no_token else _print_json if cli.json else _print_ready
+    no_token = no_token or until_idle or _is_journal()
+    report = _print_address if no_token else _print_json if cli.json else _print_ready
     if cli.run(lambda app: _serve(app, report, until_idle=until_idle)):
         _start_again()
 
@@ -102,6 +103,16 @@ def _start_again(*flags: str) -> None:
 def _set_address(cli: CliContext, host: str | None, port: str | None) -> None:
     flags = {"server.host": host, "server.port": port}
     cli.flags.update({name: value for name, value in flags.items() if value is not None})
+
+
+def _is_journal() -> bool:
+    """Whether systemd takes down what is printed here."""
+    device, _, inode = os.environ.get("JOURNAL_STREAM", "").partition(":")
+    try:
+        found = os.fstat(sys.stdout.fileno())
+    except (OSError, ValueError):
+        return False
+    return (str(found.st_dev), str(found.st_ino)) == (device, inode)
 
 
 def _print_address(ready: ServerReady) -> None:

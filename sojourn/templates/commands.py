@@ -22,6 +22,7 @@ from sojourn.templates.miner import MiningResult
 from sojourn.templates.model import SessionTemplate, TaskType
 from sojourn.templates.service import TemplateChanges, TemplateService
 from sojourn.templates.suggestions import Suggestion
+from sojourn.text.trimmed_file import trim_unless_terminal
 
 T = TypeVar("T")
 
@@ -244,7 +245,7 @@ def _run(given: CliContext, work: Callable[[TemplateService], Coroutine[Any, Any
 
 
 def _console(given: CliContext) -> Console:
-    return Console(no_color=given.no_color or None)
+    return Console(file=trim_unless_terminal(sys.stdout), no_color=given.no_color or None)
 
 
 def _print_json(value: Json) -> None:

@@ -40,6 +40,24 @@ def test_it_says_where_it_is_and_leaves_a_private_note(server: Serving) -> None:
     assert stat.S_IMODE(server.home.stat().st_mode) == 0o700
 
 
+def test_the_token_is_not_printed_into_the_journal(home: Path, tmp_path: Path) -> None:
+    log = tmp_path / "journal"
+    with log.open("w") as file:
+        at = os.fstat(file.fileno())
+        env = os.environ | {"JOURNAL_STREAM": f"{at.st_dev}:{at.st_ino}", "SOJOURN_PORT": "0"}
+        process = subprocess.Popen([str(PROGRAM), "--home", str(home), "serve"], stdout=file, stderr=file, env=env)
+    try:
+        deadline = time.monotonic() + 30
+        while "ready http" not in log.read_text() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert log.read_text().startswith("ready http://127.0.0.1:")
+        assert (home / "token").read_text().strip() not in log.read_text()
+    finally:
+        process.terminate()
+        process.wait(30)
+    assert "token" not in log.read_text()
+
+
 def test_health_is_open_and_all_else_needs_the_token(server: Serving) -> None:
     health = httpx.get(f"{server.address}/healthz", trust_env=False)
     assert (health.status_code, health.json()["state"]) == (200, "healthy")

@@ -13,12 +13,14 @@ from rich.segment import Segment
 from rich.table import Column, Table
 from rich.text import Text
 
+from sojourn.text.trimmed_file import trim_unless_terminal
+
 WIDTH_COLUMNS = 160  # where there is no terminal to fit
 
 
 def make_console(*, no_color: bool, err: bool = False) -> Console:
     """Returns a console on standard output, or on standard error with `err`."""
-    file = sys.stderr if err else sys.stdout
+    file = trim_unless_terminal(sys.stderr if err else sys.stdout)
     options = {"color_system": None} if no_color else {}
     screen = Console(file=file, highlight=False, markup=False, emoji=False, **options)  # type: ignore[arg-type]
     if not screen.is_terminal:

@@ -33,6 +33,7 @@ def test_a_history_that_is_gone_leaves_the_last_good_count_and_the_reason(run, t
     assert "no database" in left["error"]
     assert left["aggregate"] == good["aggregate"]
     shown = run()
+    assert [line for line in shown.stdout.splitlines() if line.endswith(" ")] == []
     assert (shown.returncode, "last good count" in shown.stderr) == (0, True)
 
 

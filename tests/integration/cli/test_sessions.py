@@ -345,3 +345,13 @@ def test_a_thought_alone_has_no_heading_and_a_call_reads_like_a_command(sojourn,
 
 def test_an_unknown_source_is_said_to_be_unknown(sojourn, two):
     assert "No session comes from nope. There are:" in sojourn("sessions", "list", "--source", "nope").out
+
+
+def test_no_line_of_a_pipe_ends_in_blanks(sojourn, home, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    long = ("bike-2", "Bike again", [user("The chain is loose " * 9), assistant("Tighten it, `so`. " * 9)])
+    fill(home, long)
+    for command in (("show", "bike-2"), ("search", "chain"), ("list",)):
+        lines = sojourn("sessions", *command).out.splitlines()
+        assert lines
+        assert [line for line in lines if line.endswith(" ")] == []

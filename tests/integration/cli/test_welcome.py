@@ -1,5 +1,6 @@
 """The first look, with and without somebody there."""
 
+from sojourn.importers.samples import load_samples
 from tests.integration.cli.diary import write_diary
 
 
@@ -65,3 +66,8 @@ def test_a_damaged_store_is_not_shown_as_empty(sojourn, home):
     assert "damaged" in ran.out
     assert "No sessions" not in ran.out
     assert sojourn("welcome", "--json").json["health"]["code"] == "store_corrupt"
+
+
+def test_the_title_of_every_sample_says_what_it_is():
+    titles = [str(one.fields["title"]) for one in load_samples()]
+    assert [title for title in titles if not title.startswith(("Sample: ", "示例:"))] == []
