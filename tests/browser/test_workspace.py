@@ -325,6 +325,7 @@ def test_the_model_that_answered_is_named_and_the_choice_is_kept(talk, model):
     page = talk.open("/chat")
     send_message(page, "who are you?")
     page.locator(".turn-usage", has_text="scripted-1").wait_for()
+    assert page.get_by_label("Agent").locator("option[value=echo]").count() == 0  # an example, which works by name
     page.get_by_label("Agent").select_option("offline")
     send_message(page, "repeat me")
     page.locator(".turn-usage").nth(1).wait_for()
