@@ -14,7 +14,7 @@ from sojourn.templates import tool_names
 from sojourn.templates.judge.shell_command import parse_steps
 from sojourn.templates.tool_calls import Exchange, build_conversation
 
-VERSION = "6"  # grows when shapes change: then everything is read again
+VERSION = "7"  # grows when shapes change: then everything is read again
 _VERB = re.compile(r"[a-z][a-z-]{1,15}")
 _FAILURE_SIGN = re.compile(
     rb'"(?:exit_code|exitCode|returncode)": ?-?[1-9]|"(?:success|ok)": ?false|"is_?[eE]rror": ?true'

@@ -1,7 +1,8 @@
 """Tool calls of a session, each paired with its answer from the raw rows.
 
 An answer belongs to its call by `tool_call_id`, in whatever order answers come. Only where one of the two has no id
-the next open call of that name is meant. Calls that were only examples are left out: they never happened here.
+the next open call of that name is meant. Calls that were only examples are left out: they never happened here. So are
+calls that an agent reported by their title alone: nobody can make them again.
 """
 
 from __future__ import annotations
@@ -77,6 +78,14 @@ def json_of(text: str | bytes) -> Json:
     return found
 
 
+def is_title_only(arguments: str) -> bool:
+    """Whether a call is known by its title alone: all that some agents report of theirs (`runtimes/reported_calls.py`)."""
+    if '"title"' not in arguments[:12]:  # hardly any: most calls need no second look
+        return False
+    found = _parse_object(arguments)
+    return found is not None and list(found) == ["title"]
+
+
 def read_exchanges(history: History, sessions: Sequence[str]) -> Iterator[tuple[str, Sequence[RawExchange]]]:
     """Reads the rows of sessions, one session after the other. BadInput if the history does not pair calls."""
     if not isinstance(history, HasToolExchanges):
@@ -114,15 +123,16 @@ class _Reading:
         except (ValueError, RecursionError):
             return
         turn = len(self.spoken) or 1
-        for one in found if isinstance(found, list) else ():
+        for at, one in enumerate(found if isinstance(found, list) else ()):
             call = _to_exchange(row, turn, one)
             if call is None or is_example_id(call.id):
                 continue
-            self.exchanges.append(call)
+            if not is_title_only(call.arguments):  # its answer is still to find it, and no other
+                self.exchanges.append(call)
             if call.id:
                 self._open[call.id] = call
             else:
-                self._nameless[str(len(self.exchanges))] = call
+                self._nameless[f"{row}:{at}"] = call
 
     def add_answer(self, row: RawExchange) -> None:
         _, _, content, structured, _, tool, raw_id, effect, extra = row

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
+from sojourn.runtimes.reported_calls import to_call_messages
 from sojourn.templates.extract import judge_conversation, select_examples, task_type_of
 from sojourn.templates.model import TaskType
 from sojourn.templates.tool_calls import build_conversation
@@ -153,6 +154,23 @@ def test_injected_examples_are_never_examples_again_by_either_mark():
     by_extra = [mark_as_example(one, "t") for one in did("terminal", {"command": "c"}, id="call_9")]
     real = did("terminal", {"command": "d"}, id="template_engine")
     assert [one.arguments["command"] for one in select_examples(talk(user("go"), *by_id, *by_extra, *real))] == ["d"]
+
+
+def test_calls_that_an_agent_reported_by_their_title_alone_are_no_examples():
+    reported = [
+        {"call_id": "1", "tool": "edit", "preview": "Edit a.py", "result": "fine"},
+        {"call_id": "2", "tool": "execute", "preview": "ls", "arguments": {"command": "ls"}, "result": "a.py"},
+    ]
+    named = did("create_issue", {"title": "x", "body": "y"}) + did("titles", {"titles": "x"}, id="4")
+    found = select_examples(talk(user("go"), *to_call_messages(reported), *named))
+    assert [one.tool_name for one in found] == ["execute", "create_issue", "titles"]
+
+
+def test_the_answer_of_a_call_that_is_left_out_goes_to_no_other():
+    asked = [{"name": "edit", "arguments": {"title": "Edit a.py"}}, {"name": "edit", "arguments": {"path": "b.py"}}]
+    answers = [Message(role="tool", tool_name="edit", content=text) for text in ("A", "B")]
+    found = select_examples(talk(Message(role="assistant", tool_calls=json.dumps(asked)), *answers))
+    assert [(one.arguments["path"], one.result) for one in found] == [("b.py", "B")]
 
 
 def test_structured_answers_are_read_as_text():

@@ -124,6 +124,15 @@ def test_what_stands_before_a_program_and_where_it_lies_is_no_part_of_a_step(com
     assert to_skeleton(command) == kind
 
 
+def test_calls_known_by_their_title_alone_are_no_steps_and_never_suggested():
+    told = [
+        [one for name in ("edit", "fetch", "move") for one in did(name, {"title": f"{name} it"}, "fine", id=f"{name}{n}")]
+        for n in range(6)
+    ]
+    history = past(0, **{f"t{n}": [user("go"), *calls] for n, calls in enumerate(told)})
+    assert all(not shape.steps for id, shape in shapes_of(history).items() if id.startswith("t"))
+
+
 def test_a_digest_holds_what_seems_to_have_worked_and_the_same_step_again_is_one_step():
     messages = [
         *ran("ls", id="1"),
