@@ -17,6 +17,7 @@ _MAX_SECONDS = 1e11  # a larger number is a time in milliseconds
 _TITLE_CHARACTERS = 80
 _MAX_TOKENS = 2**53  # larger numbers are not exact in JSON
 _TOKEN_FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+NO_USAGE = dict.fromkeys((*_TOKEN_FIELDS, "api_call_count"), 0)  # of a fork that only repeats its parent
 
 
 class ImportedUsage:
@@ -27,8 +28,7 @@ class ImportedUsage:
 
     def add(self, model: str, *, provider: str = "", cost: float | None = None, **tokens: Any) -> None:
         """Adds one answer of a model."""
-        blank = dict.fromkeys((*_TOKEN_FIELDS, "api_call_count"), 0)
-        row = self._models.setdefault((model, provider), {"model": model, "billing_provider": provider, **blank})
+        row = self._models.setdefault((model, provider), {"model": model, "billing_provider": provider, **NO_USAGE})
         row["api_call_count"] += 1
         for name in _TOKEN_FIELDS:
             row[name] += to_count(tokens.get(name))

@@ -271,6 +271,16 @@ class IngestContract:
         assert [(row["kind"], row["data"]) for row in await read_table(store, "source_records")] == [("x", "3")]
         assert [row["input_tokens"] for row in await read_table(store, "session_model_usage")] == [7]
 
+    async def test_a_fork_whose_parent_is_gone_upstream_keeps_its_usage(self, store: Store) -> None:
+        own = [{"model": "m", "input_tokens": 1}]
+        parent = make_transcript("parent", "a", input_tokens=8)
+        child = make_transcript("abc", "a", "b", parent_session_id="parent", input_tokens=1, usage=own)
+        await ingest(store, parent, child)
+        alone = make_transcript("abc", "a", "b", "c", input_tokens=9, usage=[{"model": "m", "input_tokens": 9}])
+        await ingest(store, alone, mark="2")
+        assert ((await store.get(ABC)).message_count, (await store.get(ABC)).input_tokens) == (3, 1)
+        assert [row["input_tokens"] for row in await read_table(store, "session_model_usage")] == [1]
+
     async def test_a_title_that_comes_later_is_taken_and_one_of_ours_is_kept(self, store: Store) -> None:
         await ingest(store, make_transcript("abc", "a"), make_transcript("def", "b", title="Theirs"))
         await change_title(store, await store.get(SessionId("def")), "Ours")

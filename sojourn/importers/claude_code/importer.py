@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,14 @@ from sojourn.importers.claude_code.layout import (
 )
 from sojourn.importers.jsonl import JsonLinesFile, parse_object
 from sojourn.importers.regular_file import read_regular
-from sojourn.importers.transcript_builder import ImportedUsage, TranscriptBuilder, as_mapping, as_text, to_json
+from sojourn.importers.transcript_builder import (
+    NO_USAGE,
+    ImportedUsage,
+    TranscriptBuilder,
+    as_mapping,
+    as_text,
+    to_json,
+)
 from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
 from sojourn.ports.plugin import Plugin
 
@@ -33,6 +40,7 @@ class ClaudeReader:
     def __init__(self, home: Path) -> None:
         self._home = home
         self._titles: dict[Path, dict[str, str]] = {}
+        self._answers: dict[Path, frozenset[str]] = {}
 
     @cached_property
     def _files(self) -> dict[str, SessionFile]:
@@ -46,7 +54,18 @@ class ClaudeReader:
         one = self._files.get(native_id)
         if one is None:
             raise SourceUnreadable(f"Session {native_id} is gone from the history.", hint="It was deleted meanwhile.")
-        return _read_transcript(one, self._load_titles(one.path.parent))
+        replayed = frozenset[str]().union(*map(self._load_answers, one.replayed))
+        return _read_transcript(one, self._load_titles(one.path.parent), replayed)
+
+    def _load_answers(self, path: Path) -> frozenset[str]:
+        """The ids of all answers in a file."""
+        if path not in self._answers:
+            try:
+                found = (as_mapping(line.record.get("message")).get("id") for line in JsonLinesFile(path))
+                self._answers[path] = frozenset(str(id) for id in found if id)
+            except SourceUnreadable:
+                self._answers[path] = frozenset()
+        return self._answers[path]
 
     def _load_titles(self, folder: Path) -> dict[str, str]:
         """Titles by the id of the last record of their session: 1.x wrote them at the beginning of a later file."""
@@ -93,9 +112,13 @@ class _SessionFields:
         if usage:
             self._answers[own] = (model, usage)
 
-    def add_usage(self) -> None:
-        """Adds the usage of every answer once."""
-        for model, usage in self._answers.values():
+    def add_usage(self, replayed: Collection[str]) -> None:
+        """Adds the usage of every answer once, and of those that a fork repeats nothing: it counts where they were given."""
+        if self._answers.keys() & replayed:
+            self.fields |= NO_USAGE | {"usage": []}
+        for own, (model, usage) in self._answers.items():
+            if own in replayed:
+                continue
             self._usage.add(
                 model,
                 input_tokens=usage.get("input_tokens"),
@@ -105,11 +128,11 @@ class _SessionFields:
             )
 
 
-def _read_transcript(one: SessionFile, titles: Mapping[str, str]) -> Transcript:
+def _read_transcript(one: SessionFile, titles: Mapping[str, str], replayed: Collection[str]) -> Transcript:
     lines, builder = JsonLinesFile(one.path), TranscriptBuilder()
     facts = _SessionFields(builder.usage)
     summary = _add_records(one, lines, builder, facts, titles)
-    facts.add_usage()
+    facts.add_usage(replayed)
     for kind, data in _read_side_files(one):
         builder.add_record(kind, to_json(data))
         facts.names |= {key: data[key] for key in ("customTitle", "description") if as_text(data.get(key))}

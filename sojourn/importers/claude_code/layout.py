@@ -7,7 +7,7 @@
 
 Not sessions: empty files, files with only titles of other sessions, and the subagents that 2.0 starts in advance
 (their only prompt is `Warmup`). A fork does not name its parent; it begins with the same record, so the older of two
-such files is the parent.
+such files is the parent. It repeats the answers of those before it, whose usage counts there.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class SessionFile:
     is_subagent: bool = False
     is_shared: bool = False  # the file has a session and its subagents
     parent: str = ""
+    replayed: tuple[Path, ...] = ()  # the older files of the same beginning
     problem: str = ""
 
     @property
@@ -194,11 +195,20 @@ def _has_sidechain(path: Path) -> bool:
 
 
 def _add_fork_parents(ordered: list[SessionFile]) -> Iterator[SessionFile]:
-    """Sets the parent of forks."""
-    origins: dict[str, str] = {}
+    """Sets the parent of forks, and which files each repeats."""
+    families: dict[str, list[SessionFile]] = {}
+    replayed: dict[Path, tuple[Path, ...]] = {}
     for one in ordered:
         if one.is_subagent or not one.first:
-            yield one
+            yield _to_fork(one, replayed.get(one.path, ()))
             continue
-        origin = origins.setdefault(one.first, one.native_id)
-        yield one if origin == one.native_id else replace(one, parent=origin)
+        family = families.setdefault(one.first, [])
+        replayed[one.path] = tuple(older.path for older in family)
+        parent = family[0].native_id if family else one.parent
+        family.append(one)
+        yield _to_fork(replace(one, parent=parent), replayed[one.path])
+
+
+def _to_fork(one: SessionFile, replayed: tuple[Path, ...]) -> SessionFile:
+    """The session with what it repeats, which counts as a change: what it used itself is then another number."""
+    return replace(one, replayed=replayed, fingerprint=f"{one.fingerprint}:fork") if replayed else one

@@ -112,7 +112,12 @@ class CodexReader:
         one = self._rollouts.get(native_id)
         if one is None:
             raise SourceUnreadable(f"Session {native_id} is gone from the history.", hint="It was deleted meanwhile.")
-        return read_rollout(native_id, one.path, name=self._names.get(native_id), archived=one.archived)
+        name = self._names.get(native_id)
+        return read_rollout(native_id, one.path, name=name, archived=one.archived, find_path=self._find_path)
+
+    def _find_path(self, native_id: str) -> Path | None:
+        found = self._rollouts.get(native_id)
+        return found.path if found and not found.problem else None
 
 
 class CodexImporter:

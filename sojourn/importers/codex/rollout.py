@@ -7,19 +7,23 @@ the errors of failed requests get the role `system`.
 
 The id of a message is the number of its line, so it stays the same when the file grows or is compressed. A compaction
 marks everything before it as `compacted`, except the messages in its `replacement_history`; `thread_rolled_back` undoes
-the last turns of the person. A fork of 0.166 has only its own messages and names its parent.
+the last turns of the person. A fork of 0.166 has only its own messages and names its parent. An older one repeats the
+lines of its parent, whose usage counts there.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from sojourn.core.errors import SourceUnreadable
 from sojourn.core.messages import text_of
 from sojourn.importers.codex import items
 from sojourn.importers.jsonl import JsonLine, JsonLinesFile
 from sojourn.importers.transcript_builder import (
+    NO_USAGE,
     TranscriptBuilder,
     as_list,
     as_mapping,
@@ -41,11 +45,22 @@ _CWD = re.compile(r"(?:<cwd>|Current working directory: )([^<\n]+)")
 _REPEATED = {"token_count", "agent_message_delta", "agent_reasoning_delta", "agent_reasoning_section_break"}
 
 
-def read_rollout(native: str, path: Path, *, name: str | None = None, archived: bool = False) -> Transcript:
-    """Reads the whole session. `name` is the title that the person gave it."""
+def read_rollout(
+    native: str,
+    path: Path,
+    *,
+    name: str | None = None,
+    archived: bool = False,
+    find_path: Callable[[str], Path | None] = lambda _: None,
+) -> Transcript:
+    """Reads the whole session.
+
+    name: the title that the person gave it
+    find_path: finds the file of another session, whose lines this one may repeat
+    """
     file = JsonLinesFile(path)
     lines = list(file)
-    reader = _RolloutReader(lines)
+    reader = _RolloutReader(lines, _list_replayed_totals(lines, find_path))
     reader.add_lines(lines)
     builder = reader.builder
     prompts = (_strip_injected(text_of(message)) for message in builder.messages if message.role == "user")
@@ -74,10 +89,30 @@ def _unwrap_line(line: JsonLine) -> tuple[str, dict[str, Any]]:
     return ("session_meta" if "id" in record else "unknown"), record
 
 
+def _list_replayed_totals(lines: list[JsonLine], find_path: Callable[[str], Path | None]) -> list[Any]:
+    """The running totals of the session that a fork repeats, in order; its head is the second one in the file."""
+    heads = [payload for kind, payload in map(_unwrap_line, lines) if kind == "session_meta"]
+    parent = find_path(str(heads[1].get("id"))) if len(heads) > 1 and heads[1].get("id") != heads[0].get("id") else None
+    totals: list[Any] = []
+    try:
+        for line in JsonLinesFile(parent) if parent else ():
+            total = _get_total(_unwrap_line(line)[1])
+            if total and total not in totals[-1:]:
+                totals.append(total)
+    except SourceUnreadable:
+        pass  # reported when it is imported itself
+    return totals
+
+
+def _get_total(payload: dict[str, Any]) -> Any:
+    """The running total of an event about tokens."""
+    return as_mapping(payload.get("info")).get("total_token_usage") if payload.get("type") == "token_count" else None
+
+
 class _RolloutReader:
     """Builds the session from its lines; first collects the texts of its items and the texts that the person typed."""
 
-    def __init__(self, lines: list[JsonLine]) -> None:
+    def __init__(self, lines: list[JsonLine], replayed: list[Any]) -> None:
         self.builder = TranscriptBuilder()
         self.fields: dict[str, Any] = {"source": NAME}
         self.started = 0.0
@@ -85,6 +120,7 @@ class _RolloutReader:
         self._typed_texts: set[str] = set()
         self._last_typed_line = self._last_item_line = 0  # numbers of the last lines with each
         self._total: Any = None
+        self._replayed = replayed  # totals of the parent that may still come
         for line in lines:
             kind, payload = _unwrap_line(line)
             if kind == "response_item":
@@ -115,11 +151,15 @@ class _RolloutReader:
 
     def _add_usage(self, payload: dict[str, Any]) -> None:
         """Adds the usage of an answer once: events repeat the running total, which restarts with each process."""
-        info = as_mapping(payload.get("info"))
-        total, last = info.get("total_token_usage"), as_mapping(info.get("last_token_usage"))
+        total, last = _get_total(payload), as_mapping(as_mapping(payload.get("info")).get("last_token_usage"))
         if not total or total == self._total:
             return
         self._total = total
+        if self._replayed[:1] == [total]:
+            self._replayed = self._replayed[1:]
+            self.fields |= NO_USAGE | {"usage": []}
+            return
+        self._replayed = []
         cached = to_count(last.get("cached_input_tokens"))
         self.builder.usage.add(
             self.fields.get("model") or "",

@@ -230,7 +230,7 @@ def _exists(db: Db, session: str) -> bool:
     return db.fetch_one("SELECT 1 AS found FROM sessions WHERE id = ?", (escape(session),)) is not None
 
 
-def _replace_details(db: Db, session: SessionId, transcript: Transcript) -> None:
+def _replace_details(db: Db, session: SessionId, transcript: Transcript, *, keeps_usage: bool = False) -> None:
     """Replaces the foreign records of a session and its usage by model."""
     db.execute("DELETE FROM source_records WHERE session_id = ?", (session,))
     db.execute_many(
@@ -240,6 +240,8 @@ def _replace_details(db: Db, session: SessionId, transcript: Transcript) -> None
             for at, (kind, data) in enumerate(transcript.records, 1)
         ),
     )
+    if keeps_usage:
+        return
     db.execute("DELETE FROM session_model_usage WHERE session_id = ?", (session,))
     columns = TABLES_BY_NAME["session_model_usage"].columns
     for row in transcript.fields.get("usage") or ():
@@ -257,7 +259,8 @@ def _update_imported(
     """
     transcript = select_messages(known, transcript) if known else transcript
     head = db.fetch_one(
-        "SELECT last_seq, principal, title, tools FROM sessions WHERE id = ?" + db.for_update, (session,)
+        "SELECT last_seq, principal, title, tools, parent_session_id FROM sessions WHERE id = ?" + db.for_update,
+        (session,),
     )
     if head is None:
         return Ingested(native_id=transcript.native_id, session=None, outcome="unchanged", note="it was deleted here")
@@ -282,9 +285,11 @@ def _update_imported(
         add_figures(db, session, new, max([last, *numbers]), head["tools"])
         add_usage(db, session, known, transcript)
     else:
+        transcript, is_orphan = _keep_usage_of_orphan(head, transcript)
         _update_session(db, session, head, transcript, new, max([last, *numbers]))
-        _replace_details(db, session, transcript)
-        restore_usage(db, session)
+        _replace_details(db, session, transcript, keeps_usage=is_orphan)
+        if not is_orphan:
+            restore_usage(db, session)
     return Ingested(
         native_id=transcript.native_id,
         session=session,
@@ -293,6 +298,17 @@ def _update_imported(
         changed_messages=len(reflagged),
         removed_upstream=removed,
     )
+
+
+def _keep_usage_of_orphan(head: Row, transcript: Transcript) -> tuple[Transcript, bool]:
+    """The transcript without its usage if it is a fork whose parent is gone from the source, but not from here.
+
+    Nothing tells any more which of its answers are its parent's, so what is known of its usage stays.
+    """
+    if not head["parent_session_id"] or transcript.fields.get("parent_session_id"):
+        return transcript, False
+    fields = {name: value for name, value in transcript.fields.items() if name not in (*FIGURE_COLUMNS, "usage")}
+    return replace(transcript, fields=fields), True
 
 
 def _update_session(

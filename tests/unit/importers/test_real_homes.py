@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from sojourn.core.messages import text_of, tool_calls_of
+from sojourn.importers.claude_code.importer import ClaudeCodeImporter
+from sojourn.importers.codex.importer import CodexImporter
 from sojourn.importers.continue_dev import ContinueImporter
 from sojourn.importers.gemini import GeminiImporter
 from sojourn.importers.llm_logs import LlmImporter
@@ -138,3 +140,66 @@ def test_everything_of_llm_is_there_once(tmp_path: Path) -> None:
     [with_fragment] = [message for message in said if (message.content or "").endswith("What is the plan?")]
     assert "Ship the importer." in (with_fragment.content or "")
     assert [one.warnings for one in read] == [()] * 3
+
+
+def read_all_of(program: str, version: str) -> tuple[list[Transcript], list[Path]]:
+    importer: Importer = {"claude-code": ClaudeCodeImporter(), "codex": CodexImporter()}[program]
+    user_home = SOURCES / program / version
+    [found] = importer.find(user_home, {})
+    with importer.open(found.home) as reader:
+        return [reader.read(one.native_id) for one in list(reader.sessions())], sorted(user_home.rglob("*.jsonl"))
+
+
+@pytest.mark.parametrize("version", ["1.0.128", "2.0.76", "2.1.325"])
+def test_every_answer_of_claude_code_is_counted_once(version: str) -> None:
+    """In forks, which repeat a whole session, and in sub-agents, which no parent counts again. The last line counts."""
+    read, paths = read_all_of("claude-code", version)
+    last: dict[str, dict[str, int]] = {}
+    for path in paths:
+        lines = path.read_text("utf-8").splitlines()
+        if path.stem.startswith("agent-") and '"content":"Warmup"' in lines[0]:
+            continue  # started in advance: no session
+        answers = (one["message"] for one in map(json.loads, lines) if one.get("type") == "assistant")
+        last |= {one["id"]: one["usage"] for one in answers if one["model"] != "<synthetic>"}
+    for field, theirs in (("input_tokens", "input_tokens"), ("output_tokens", "output_tokens")):
+        assert sum(one.fields.get(field, 0) for one in read) == sum(used[theirs] for used in last.values()) > 0
+    assert sum(one.fields.get("api_call_count", 0) for one in read) == len(last)
+    assert any(one.fields["source"] == "subagent" for one in read)
+    assert any(one.fields["source"] != "subagent" and one.fields["parent_session_id"] for one in read)
+
+
+@pytest.mark.parametrize("version", ["0.42.0", "0.120.0", "0.166.0"])
+def test_every_answer_of_codex_is_counted_once(version: str) -> None:
+    """The running totals of the files say what their answers sum up to, sub-agents and forks by reference included."""
+    read, paths = read_all_of("codex", version)
+    spent = 0
+    for path in paths:
+        events = (one["payload"] for one in map(json.loads, path.read_text("utf-8").splitlines()) if "payload" in one)
+        infos = [one["info"] for one in events if one.get("type") == "token_count" and one.get("info")]
+        first = infos[0] if infos else {"total_token_usage": {"output_tokens": 0}, "last_token_usage": {"output_tokens": 0}}
+        total = first["total_token_usage"]["output_tokens"] - first["last_token_usage"]["output_tokens"]  # of its parent
+        for info in infos:
+            now = info["total_token_usage"]["output_tokens"]
+            spent += now - total if now >= total else now  # a restarted process counts anew
+            total = now
+    assert sum(one.fields.get("output_tokens", 0) for one in read) == spent > 0
+
+
+def test_a_fork_of_codex_that_repeats_its_parent_uses_only_what_is_its_own(tmp_path: Path) -> None:
+    path = max((SOURCES / "codex" / "0.120.0").rglob("rollout-*.jsonl"), key=lambda one: one.stat().st_size)
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    head, *_ = (json.loads(line) for line in lines)
+    parent, fork = head["payload"]["id"], "01a1e2c9-ffff-7af0-bb10-3b0a544346df"
+    own = head | {"payload": head["payload"] | {"id": fork, "forked_from_id": parent}}
+    told = [line for line in lines if '"token_count"' in line and '"total_token_usage"' in line]
+    new = told[-1].replace('"total_tokens":', '"total_tokens":1')  # another total than any of the parent's
+    folder = tmp_path / ".codex" / "sessions" / "2026" / "11" / "16"
+    folder.mkdir(parents=True)
+    (folder / path.name).write_text("".join(lines))
+    (folder / f"rollout-2026-11-17T00-00-00-{fork}.jsonl").write_text("".join([json.dumps(own) + "\n", *lines, new]))
+    with CodexImporter().open(tmp_path / ".codex") as reader:
+        used = {one: reader.read(one).fields for one in (parent, fork)}
+    assert used[fork]["parent_session_id"] == parent
+    last = json.loads(new)["payload"]["info"]["last_token_usage"]
+    assert used[fork]["output_tokens"] == last["output_tokens"] < used[parent]["output_tokens"]
+    assert used[fork]["api_call_count"] == 1
