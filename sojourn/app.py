@@ -15,7 +15,7 @@ from sojourn.config_plugins import load_plugin_settings
 from sojourn.core.errors import BadConfig, NotFound, SojournError, SourceUnreadable, StoreUnavailable
 from sojourn.core.sessions import SessionId
 from sojourn.core.settings import Secret, Settings
-from sojourn.importers.import_history import import_history
+from sojourn.importers.import_history import get_machine, import_history
 from sojourn.importers.reader_process import confine_importer
 from sojourn.importers.samples import add_samples
 from sojourn.plugins import (
@@ -198,7 +198,8 @@ class App:
         self, found: FoundHistory, *, dry_run: bool = False, progress: Progress | None = None
     ) -> ImportReport:
         source = confine_importer(self._sources[found.source], is_redacted=bool(self.settings["redact"]))
-        return await import_history(self.store, source, found, dry_run=dry_run, progress=progress)
+        machine = get_machine(self.settings)
+        return await import_history(self.store, source, found, dry_run=dry_run, progress=progress, machine=machine)
 
     def open_hermes_history(self, home: Path) -> History:
         return OPEN_HERMES_HISTORY.load()(home)

@@ -50,6 +50,7 @@ class Session:
     handoff_error: str | None = None
     preview: str = ""  # first words of the first user message
     program: str = "sojourn"  # whose history it was imported from
+    machine: str | None = None  # the label of the one it was imported on
     trashed_at: float | None = None
     branched_from: str | None = None  # the message it continues, `<session>:<seq>`
     copied: int = 0  # messages up to this number belong to the session it was branched from

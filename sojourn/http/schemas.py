@@ -62,6 +62,7 @@ class SessionSchema(AttributeSchema):
     handoff_error: Text | None = None
     preview: Text = Field(default="", description="The opening words of the first thing said.")
     program: Text = Field(default="sojourn", description="Whose history it was imported from.")
+    machine: Text | None = Field(default=None, description="The label of the machine that it was imported on.")
     trashed_at: IsoDate = Field(default=None, description="Since when it is in the trash.")
     branched_from: Text | None = Field(default=None, description="The message it continues: `<session>:<seq>`.")
     copied: int = Field(default=0, description="Its messages up to this number are those of that session.")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import platform
 import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sojourn.core.errors import SojournError, SourceUnreadable
 from sojourn.core.sessions import OWNER, Principal
+from sojourn.core.settings import Settings
 from sojourn.ports.app import ImportReport
 from sojourn.ports.importer import FoundHistory, HistoryReader, Importer, SessionEntry, Transcript
 from sojourn.ports.store_admin import Ingest, Ingested, Progress
@@ -48,6 +50,11 @@ class _Counts:
             self.notes.append(f"{one.native_id}: {one.note}")
 
 
+def get_machine(settings: Settings) -> str | None:
+    """The label of this machine on what it imports."""
+    return str(settings["import.machine"]).strip() or platform.node() or None
+
+
 async def import_history(
     store: Ingest,
     source: Importer,
@@ -56,8 +63,12 @@ async def import_history(
     dry_run: bool = False,
     principal: Principal = OWNER,
     progress: Progress | None = None,
+    machine: str | None = None,
 ) -> ImportReport:
-    """Imports one history; a dry run reports what would happen and writes nothing."""
+    """Imports one history; a dry run reports what would happen and writes nothing.
+
+    machine: the label of this machine, for sessions that say no other
+    """
     begun, counts = time.monotonic(), _Counts()
     home = getattr(source, "store_home", "") or str(found.home)  # under which its sessions are known
     problem = found.problem
@@ -73,7 +84,7 @@ async def import_history(
                 if dry_run:
                     counts.imported, todo = len(todo), []
                 done = 0
-                async with aclosing(_read_ahead(_batches(reader, todo, counts))) as batches:
+                async with aclosing(_read_ahead(_batches(reader, todo, counts, machine))) as batches:
                     async for batch, read in batches:
                         for one in await store.ingest(source.name, home, batch, principal=principal):
                             counts.add(one)
@@ -122,7 +133,7 @@ def _select_changed(listed: list[SessionEntry], known: dict[str, str], counts: _
     return todo
 
 
-def _batches(reader: HistoryReader, todo: list[SessionEntry], counts: _Counts) -> Iterator[_Batch]:
+def _batches(reader: HistoryReader, todo: list[SessionEntry], counts: _Counts, machine: str | None) -> Iterator[_Batch]:
     """Yields batches of whole sessions; reports an unreadable one and goes on."""
     batch: list[tuple[str, Transcript]] = []
     size = read = 0
@@ -134,7 +145,7 @@ def _batches(reader: HistoryReader, todo: list[SessionEntry], counts: _Counts) -
             counts.skipped.append((one.native_id, str(error)))
             continue
         counts.notes += [f"{one.native_id}: {warning}" for warning in found.warnings]
-        batch.append((one.fingerprint, found))
+        batch.append((one.fingerprint, replace(found, fields={"machine": machine, **found.fields})))
         size += sum(len(message.content or "") + len(message.tool_calls or "") for message in found.messages)
         if size > _BATCH_BYTES or len(batch) >= _BATCH_SESSIONS:
             yield batch, read

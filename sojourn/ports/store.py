@@ -30,6 +30,7 @@ class SessionFilter:
     text: str = ""
     sources: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()  # labels
     projects: tuple[str, ...] = ()  # folders
     models: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
@@ -190,8 +191,7 @@ class SessionTable(Protocol):
     async def set_title(self, session: SessionId, title: str, *, instead_of: str | None = None) -> str | None:
         """Sets a title unless the person has set another than `instead_of`; a taken one gets a free number."""
 
-    # and its sub-agents; SessionBusy while a turn runs
-    async def delete(self, session: SessionId, *, lease: Lease | None = None) -> Removed: ...
+    async def delete(self, session: SessionId, *, lease: Lease | None = None) -> Removed: ...  # its sub-agents, too
     # deletes a session, overwrites its bytes in the store's files, and leaves a hash that blocks re-import
     async def forget(self, session: SessionId) -> Removed: ...
 

@@ -53,6 +53,8 @@ sessions.trash_days | number | 0 | 0..36500
     After how many days in the trash a session is deleted for good; 0 keeps it until you empty the trash.
 import.watch | yes/no | no
     Let a server import what other agents write, seconds later. Their files are only read.
+import.machine | text
+    The label of this machine on the sessions that it imports. Empty: its host name.
 agent.runtime | text |  |  | RUNTIME
     Who answers when nobody is named. Empty: `native` if a model is ready, else `offline`.
 agent.workspace | text |  |  | WORKSPACE

@@ -79,7 +79,7 @@ def json_of(text: str | bytes) -> Json:
 
 
 def is_title_only(arguments: str) -> bool:
-    """Whether a call is known by its title alone: all that some agents report of theirs (`runtimes/reported_calls.py`)."""
+    """Whether a call is known by its title alone: all that some agents report (`runtimes/reported_calls.py`)."""
     if '"title"' not in arguments[:12]:  # hardly any: most calls need no second look
         return False
     found = _parse_object(arguments)

@@ -281,6 +281,15 @@ class IngestContract:
         assert ((await store.get(ABC)).message_count, (await store.get(ABC)).input_tokens) == (3, 1)
         assert [row["input_tokens"] for row in await read_table(store, "session_model_usage")] == [1]
 
+    async def test_the_machine_it_was_imported_on_is_known_and_stays(self, store: Store) -> None:
+        await ingest(store, make_transcript("abc", "a"), make_transcript("def", "b", machine="attic"))
+        assert (await store.get(ABC)).machine is None
+        for number, name in enumerate(("cellar", "attic"), 2):
+            await ingest(store, make_transcript("abc", "a", str(number), machine=name), mark=str(number))
+        assert (await store.get(ABC)).machine == "cellar"
+        assert [one.id for one in await store.find(Listing(machines=("attic",)))] == ["def"]
+        assert await store.count(Listing(machines=("attic", "cellar"))) == 2
+
     async def test_a_title_that_comes_later_is_taken_and_one_of_ours_is_kept(self, store: Store) -> None:
         await ingest(store, make_transcript("abc", "a"), make_transcript("def", "b", title="Theirs"))
         await change_title(store, await store.get(SessionId("def")), "Ours")

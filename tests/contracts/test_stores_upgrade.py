@@ -15,6 +15,7 @@ from sojourn.core.messages import user
 from sojourn.core.sessions import SessionId
 from sojourn.stores.postgres.migrate import load_migrations as load_postgres_migrations
 from sojourn.stores.postgres.store import PostgresStore
+from sojourn.stores.sql.migrations import Migration
 from sojourn.stores.sqlite.migrate import load_migrations
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.store_steps import begin, find_hits
@@ -22,6 +23,17 @@ from sojourn.text.tokenizer import extract_terms
 
 OpenStores = Callable[[], tuple[SqliteStore | PostgresStore, SqliteStore | PostgresStore]]
 COUNTS_MIGRATION = 10
+
+
+def list_old_migrations(count: int) -> list[Migration]:
+    """The first migrations, with the column of later ones that every statement names; `drop_new_column` removes it."""
+    *older, (number, name, sql) = load_migrations()[:count]
+    return [*older, (number, name, f"{sql}\nALTER TABLE sessions ADD COLUMN machine TEXT;\n")]
+
+
+def drop_new_column(path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as opened:
+        opened.execute("ALTER TABLE sessions DROP COLUMN machine")
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -68,7 +80,7 @@ async def old_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("DROP SCHEMA public CASCADE")
             connection.execute("CREATE SCHEMA public")
-    made = PostgresStore(url) if url else SqliteStore(path, migrations=load_migrations()[:8])
+    made = PostgresStore(url) if url else SqliteStore(path, migrations=list_old_migrations(8))
     session = await made.create()
     lease = await made.lease(session.id, holder="old", surface="cli")
     await made.append(lease, [user(text) for text in TEXTS])
@@ -80,6 +92,7 @@ async def old_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
                 words = " ".join(f"'{term}'" for term in extract_terms(text))
                 connection.execute("UPDATE messages SET terms = %s::tsvector WHERE id = %s", (words, id))
             connection.execute("DELETE FROM schema_migrations WHERE number > 8")
+            connection.execute("ALTER TABLE sessions DROP COLUMN machine")
             connection.execute("UPDATE meta SET value = '1' WHERE key = 'terms_version'")
     else:
         with closing(sqlite3.connect(path, isolation_level=None)) as opened:
@@ -89,6 +102,7 @@ async def old_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
             opened.executemany("INSERT INTO search_index(rowid, terms) VALUES (?, ?)", words_of)
             opened.execute("DELETE FROM meta WHERE key = 'underived_to'")
             opened.execute("UPDATE meta SET value = ? WHERE key = 'indexed_to'", (f"1:{rows[-1][0]}",))
+        drop_new_column(path)
     store = PostgresStore(url) if url else SqliteStore(path)
     yield store
     await store.close()
@@ -119,10 +133,11 @@ async def test_a_session_is_forgotten_while_its_index_is_completed(old_store: Sq
 
 async def test_rows_of_an_older_version_are_counted_once_and_a_wrong_counter_is_found(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
-    old = SqliteStore(path, migrations=load_migrations()[: COUNTS_MIGRATION - 1])
+    old = SqliteStore(path, migrations=list_old_migrations(COUNTS_MIGRATION - 1))
     await begin(old, "one")
     await begin(old, "two", source="web")
     await old.close()
+    drop_new_column(path)
     store = SqliteStore(path)
     try:
         await begin(store, "three")

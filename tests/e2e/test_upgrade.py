@@ -24,23 +24,21 @@ from sojourn.testing.model_server import ModelServer
 from tests.e2e.browser_client import BrowserClient
 from tests.e2e.http_server import PROGRAM, Serving, frames
 
-NEWEST = load_migrations()[-1][0]
+NEWEST = load_migrations()[-1][0] + 1  # of the version that is installed later
 PACKAGE = Path(sojourn.__file__).parent
 MIGRATIONS = Path("stores", "sqlite", "migrations")
 
 
 class Installation:
-    """An installed program, first of the version before, that an upgrade replaces where it stands."""
+    """An installed program that an upgrade replaces where it stands: by one with one more migration."""
 
     def __init__(self, folder: Path) -> None:
         self.package = folder / "sojourn"
         shutil.copytree(PACKAGE, self.package, ignore=shutil.ignore_patterns("static"))
-        (self._newest,) = (self.package / MIGRATIONS).glob(f"{NEWEST:04}_*.sql")
-        self._newest.unlink()
         self.env = {"PYTHONPATH": str(folder)}
 
     def upgrade(self) -> None:
-        shutil.copy(PACKAGE / MIGRATIONS / self._newest.name, self._newest)
+        (self.package / MIGRATIONS / f"{NEWEST:04}_later.sql").write_text("CREATE TABLE later (x INTEGER);\n")
 
     def run(self, home: Path, *args: str) -> str:
         done = subprocess.run(

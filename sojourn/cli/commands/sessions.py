@@ -34,6 +34,7 @@ def sessions() -> None:
 @click.option("--tag", "tags", multiple=True, help="Only with this tag; may be repeated.")
 @click.option("--title", "text", default="", metavar="WORDS", help="Only with these words in the title.")
 @click.option("--model", default="", help="Only of this model.")
+@click.option("--machine", "machines", multiple=True, metavar="LABEL", help="Only imported there; may be repeated.")
 @since_option
 @until_option
 @click.option("--pinned", is_flag=True, help="Only pinned ones.")
@@ -48,6 +49,7 @@ async def list_sessions(
     tags: tuple[str, ...],
     text: str,
     model: str,
+    machines: tuple[str, ...],
     since: float | None,
     until: float | None,
     pinned: bool,
@@ -61,6 +63,7 @@ async def list_sessions(
             tags=tags,
             text=text,
             model=model,
+            machines=machines,
             since=since,
             until=until,
             pinned=True if pinned else None,

@@ -201,6 +201,7 @@ def _speaker_of(piece: TranscriptPiece) -> str:
 def _render_head(session: Session) -> Iterator[RenderableType]:
     yield Text.assemble(format_title(session), "  ", format_source(session.source))
     facts = [session.id, one_line(session.model or ""), pluralize(session.message_count, "message")]
+    facts += [f"imported on {one_line(session.machine)}"] if session.machine else []
     facts += [f"started {format_time(session.started_at)}", " ".join(f"#{tag}" for tag in session.tags)]
     if session.ended_at:
         facts.append(

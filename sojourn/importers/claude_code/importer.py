@@ -113,7 +113,7 @@ class _SessionFields:
             self._answers[own] = (model, usage)
 
     def add_usage(self, replayed: Collection[str]) -> None:
-        """Adds the usage of every answer once, and of those that a fork repeats nothing: it counts where they were given."""
+        """Adds the usage of every answer once; that of answers which a fork repeats counts where they were given."""
         if self._answers.keys() & replayed:
             self.fields |= NO_USAGE | {"usage": []}
         for own, (model, usage) in self._answers.items():

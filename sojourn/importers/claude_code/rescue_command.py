@@ -14,7 +14,7 @@ from sojourn.core.errors import SourceUnreadable
 from sojourn.core.settings import Settings
 from sojourn.importers.claude_code.importer import NAME as LIVING
 from sojourn.importers.claude_code.remains import NAME, SUFFIX, RemainsImporter
-from sojourn.importers.import_history import import_history
+from sojourn.importers.import_history import get_machine, import_history
 from sojourn.ports.app import AppContext, ImportReport
 from sojourn.ports.cli import CliContext
 from sojourn.ports.importer import FoundHistory
@@ -71,7 +71,10 @@ async def _rescue(app: AppContext, homes: Sequence[Path], *, dry_run: bool) -> l
         with RemainsImporter(known).open(home) as reader:
             names = [one.native_id.removesuffix(SUFFIX) for one in await asyncio.to_thread(list, reader.sessions())]
         importer = RemainsImporter(known | await app.store.list_forgotten(LIVING, str(home), names))
-        reports.append(await import_history(app.store, importer, FoundHistory(source=NAME, home=home), dry_run=dry_run))
+        found = FoundHistory(source=NAME, home=home)
+        reports.append(
+            await import_history(app.store, importer, found, dry_run=dry_run, machine=get_machine(app.settings))
+        )
     return reports
 
 

@@ -43,6 +43,7 @@ _UPDATE = (
     "last_active = CASE WHEN last_active < ? THEN ? ELSE last_active END, ended_at = ?, end_reason = ?, "
     "archived = CASE WHEN ? = 1 THEN 1 ELSE archived END, rewind_count = ?, revision = revision + 1, "
     "preview = CASE WHEN preview = '' THEN ? ELSE preview END, tools = ?, title = ?, title_terms = ?, "
+    "machine = COALESCE(machine, ?), "
     f"{', '.join(f'{name} = COALESCE(?, {name})' for name in FIGURE_COLUMNS)} WHERE id = ?"
 )
 
@@ -337,6 +338,7 @@ def _update_session(
             add_tool_names(head["tools"], new),
             title,
             title_terms(title),
+            values.get("machine"),
             *(values.get(name) for name in FIGURE_COLUMNS),
             session,
         ),

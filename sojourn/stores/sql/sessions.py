@@ -144,6 +144,7 @@ def filter_conditions(query: Listing | SearchQuery) -> Conditions:
     where.add_filters(("s.archived = ?", None if query.archived is None else int(query.archived)))
     where.add_choice("s.source", query.sources)
     where.add_choice("s.program", query.programs)
+    where.add_choice("s.machine", query.machines)
     where.add_choice("s.cwd", query.projects)
     where.add_choice("s.model", query.models)
     where.add_filters(("s.model = ?", query.model or None))

@@ -1,3 +1,5 @@
+import platform
+
 import pytest
 
 from tests.integration.cli.diary import write_diary
@@ -42,6 +44,18 @@ class TestImport:
         write_diary(home, "wednesday", "Wind")
         assert "found 3, imported 1, unchanged 2, skipped 0" in sojourn("import", "--yes").out
         assert "There is nothing new to import." in sojourn("import", "--yes").out
+
+    def test_each_session_says_on_which_machine_it_was_imported(self, sojourn, home, monkeypatch):
+        sojourn("import", "--yes")
+        assert {one["machine"] for one in sojourn("sessions", "list", "--json").json} == {platform.node()}
+        monkeypatch.setenv("SOJOURN_IMPORT_MACHINE", "attic")  # another one that feeds the same store
+        write_diary(home, "wednesday", "Wind")
+        write_diary(home, "monday", "Rain again", "Take an umbrella", "And boots")
+        sojourn("import", "--yes")
+        assert [one["id"] for one in sojourn("sessions", "list", "--machine", "attic", "--json").json] == ["wednesday"]
+        assert sojourn("sessions", "list", "--machine", "cellar", "--json").json == []
+        assert sojourn("sessions", "show", "monday", "--json").json["machine"] == platform.node()
+        assert "imported on attic" in sojourn("sessions", "show", "wednesday").out
 
     def test_a_person_is_asked_after_the_dry_run(self, sojourn):
         ran = sojourn("import", typed="n\n")

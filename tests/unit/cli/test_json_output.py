@@ -40,6 +40,7 @@ def test_a_session_has_these_keys():
         "handoff_error",
         "preview",
         "program",
+        "machine",
         "branched_from",
         "copied",
         "trashed_at",

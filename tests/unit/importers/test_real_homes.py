@@ -143,7 +143,7 @@ def test_everything_of_llm_is_there_once(tmp_path: Path) -> None:
 
 
 def read_all_of(program: str, version: str) -> tuple[list[Transcript], list[Path]]:
-    importer: Importer = {"claude-code": ClaudeCodeImporter(), "codex": CodexImporter()}[program]
+    importer: Importer = CodexImporter() if program == "codex" else ClaudeCodeImporter()
     user_home = SOURCES / program / version
     [found] = importer.find(user_home, {})
     with importer.open(found.home) as reader:
@@ -176,10 +176,9 @@ def test_every_answer_of_codex_is_counted_once(version: str) -> None:
     for path in paths:
         events = (one["payload"] for one in map(json.loads, path.read_text("utf-8").splitlines()) if "payload" in one)
         infos = [one["info"] for one in events if one.get("type") == "token_count" and one.get("info")]
-        first = infos[0] if infos else {"total_token_usage": {"output_tokens": 0}, "last_token_usage": {"output_tokens": 0}}
-        total = first["total_token_usage"]["output_tokens"] - first["last_token_usage"]["output_tokens"]  # of its parent
-        for info in infos:
-            now = info["total_token_usage"]["output_tokens"]
+        told = [[info[f"{kind}_token_usage"]["output_tokens"] for kind in ("total", "last")] for info in infos]
+        total = told[0][0] - told[0][1] if told else 0  # of its parent
+        for now, _ in told:
             spent += now - total if now >= total else now  # a restarted process counts anew
             total = now
     assert sum(one.fields.get("output_tokens", 0) for one in read) == spent > 0

@@ -125,11 +125,8 @@ def test_what_stands_before_a_program_and_where_it_lies_is_no_part_of_a_step(com
 
 
 def test_calls_known_by_their_title_alone_are_no_steps_and_never_suggested():
-    told = [
-        [one for name in ("edit", "fetch", "move") for one in did(name, {"title": f"{name} it"}, "fine", id=f"{name}{n}")]
-        for n in range(6)
-    ]
-    history = past(0, **{f"t{n}": [user("go"), *calls] for n, calls in enumerate(told)})
+    calls = [one for name in ("edit", "fetch", "move") for one in did(name, {"title": f"{name} it"}, "fine", id=name)]
+    history = past(0, **{f"t{n}": [user("go"), *calls] for n in range(6)})
     assert all(not shape.steps for id, shape in shapes_of(history).items() if id.startswith("t"))
 
 

@@ -282,6 +282,7 @@ export interface ListedSession {
   handoff_error?: string | null;
   preview: string;
   program: string;
+  machine?: string | null;
   trashed_at?: string | null;
   branched_from?: string | null;
   copied: number;
@@ -534,6 +535,7 @@ export interface SessionDetail {
   handoff_error?: string | null;
   preview: string;
   program: string;
+  machine?: string | null;
   trashed_at?: string | null;
   branched_from?: string | null;
   copied: number;
