@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from sojourn.ports.tool import CallJudge
 
 T = TypeVar("T")
+ACP = "acp"  # the runtime that may have several agents, each a runtime of its own: [plugins.acp.agents.NAME]
 
 
 class App:
@@ -121,13 +122,17 @@ class App:
             return self.service
         return await CONNECT.load()(self.settings, server)
 
-    @cached_property
+    @property
     def _runtimes(self) -> dict[str, Part]:
-        """The factory of each runtime by name; the first plugin that offers a name wins."""
+        """The factory of each runtime by name; the first plugin that offers a name wins. ACP agents have one each."""
         found: dict[str, Part] = {}
         for plugin in self.registry.offering("runtimes"):
             for name, part in parts_by_name(plugin.runtimes).items():
                 found.setdefault(name, part)
+        agents = self.settings.plugins.get(ACP, {}).get("agents")
+        if ACP in found and isinstance(agents, Mapping):
+            for agent in agents:
+                found.setdefault(f"{ACP}-{agent}", lambda app, agent=agent: self.registry.load(found[ACP])(app, agent))
         return found
 
     def runtime_names(self) -> tuple[str, ...]:

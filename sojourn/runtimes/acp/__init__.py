@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from sojourn.ports.plugin import Plugin
 
@@ -20,6 +22,7 @@ class AcpSettings:
     most_seconds: float = 3600.0  # the longest a turn may take
     approval_seconds: float = 50.0  # then we deny; Hermes itself gives up after 60
     guests: bool = False  # whether guests may use it, and with it the tools it has
+    agents: Mapping[str, Any] = field(default_factory=dict)  # more agents by name; each is a runtime, `acp-<name>`
 
 
 plugin = Plugin(

@@ -81,7 +81,16 @@ def router(app: AppContext) -> APIRouter:
 
     @api.delete("/agent", status_code=204, summary="Take the ACP agent away")
     async def remove() -> None:
-        await asyncio.to_thread(change_file, app.settings.home, lambda file: remove_plugin_table(file, PLUGIN))
+        """Only that one: others under `agents` stay."""
+        known: AcpSettings = app.configured(PLUGIN)
+
+        def change(document: Any) -> None:
+            if not known.agents:
+                return remove_plugin_table(document, PLUGIN)
+            for name in ("command", "name"):
+                remove_value(document, f"plugins.{PLUGIN}.{name}")
+
+        await asyncio.to_thread(change_file, app.settings.home, change)
 
     return api
 

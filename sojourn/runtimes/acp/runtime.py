@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from sojourn.core.errors import SojournError
+from sojourn.core.errors import BadConfig, SojournError
 from sojourn.core.events import Done, Progress
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, SaveState, TurnInput
@@ -19,23 +21,29 @@ from sojourn.runtimes.acp.prompt_call import FINISH_REASONS, NO_USAGE, PromptCal
 from sojourn.runtimes.prompt_text import require_guest_access
 
 _STOP_WAIT_SECONDS = 0.8
+_NAME = re.compile("[a-z0-9][a-z0-9-]{0,40}")  # of one of several agents
 
 
 class AcpRuntime:
     """One agent process for all sessions; started by the first turn, and again after it has exited."""
 
-    name = "acp"
-    label = "ACP agent"
     takes_tool_history = False
     brings_tools: Literal[True] = True
 
     def __init__(
-        self, settings: AcpSettings | Callable[[], AcpSettings], environment: Mapping[str, str] | None = None
+        self,
+        settings: AcpSettings | Callable[[], AcpSettings],
+        environment: Mapping[str, str] | None = None,
+        *,
+        agent: str = "",
     ) -> None:
         """settings: a function is asked for them again by each turn
 
         environment: all variables of the agent's process; None: those of this process
+        agent: its name, if it is one of several
         """
+        self.name = f"{PLUGIN}-{agent}" if agent else PLUGIN
+        self.label = f"ACP agent {agent}".rstrip()
         self._read_settings = settings if callable(settings) else lambda: settings
         self._environment = environment
         self._command = ""  # of the agent that runs
@@ -50,10 +58,11 @@ class AcpRuntime:
     async def ready(self) -> RuntimeStatus:
         """Checks that the agent could be started, without starting it."""
         try:
-            words = split_command(self._settings.command)
+            settings = self._settings
+            words = split_command(settings.command)
         except SojournError as error:
             return RuntimeStatus(ok=False, detail=str(error), hint=error.hint)
-        if self._agent is not None and self.is_running and self._command == self._settings.command:
+        if self._agent is not None and self.is_running and self._command == settings.command:
             name = f"{self._agent.name} {self._agent.version}".strip()
             return RuntimeStatus(ok=True, detail=f"{name} is running")
         path = self._environment.get("PATH") if self._environment is not None else None
@@ -157,6 +166,24 @@ class AcpRuntime:
             await asyncio.wait(set(self._cancelling.values()))
 
 
-def make(app: PluginAccess) -> AcpRuntime:
-    """Builds the runtime from [plugins.acp]."""
-    return AcpRuntime(lambda: app.configured(PLUGIN), dict(app.settings.for_children) or None)
+def make(app: PluginAccess, agent: str = "") -> AcpRuntime:
+    """Builds the runtime from [plugins.acp], or from [plugins.acp.agents.NAME]."""
+    environment = dict(app.settings.for_children) or None
+    return AcpRuntime(lambda: get_agent_settings(app.configured(PLUGIN), agent), environment, agent=agent)
+
+
+def get_agent_settings(settings: AcpSettings, agent: str) -> AcpSettings:
+    """The settings of one of several agents: its own ones, and the timeouts of all. BadConfig."""
+    if not agent:
+        return settings
+    if not _NAME.fullmatch(agent):
+        raise BadConfig(f"An ACP agent is called {agent!r}.", hint="Use small letters, digits and hyphens.")
+    where, table = f"[plugins.{PLUGIN}.agents.{agent}]", settings.agents.get(agent)
+    if not isinstance(table, Mapping) or not table.get("command"):
+        raise BadConfig(f"{where} names no program.", hint='Add a line like `command = "gemini --experimental-acp"`.')
+    own = {"name": agent, "guests": settings.guests, **table}
+    if unknown := sorted(own.keys() - {"command", "name", "guests"}):
+        raise BadConfig(f"{where} has no setting `{unknown[0]}`.", hint="There are: command, name, guests.")
+    if not isinstance(own["command"], str) or not isinstance(own["name"], str) or not isinstance(own["guests"], bool):
+        raise BadConfig(f"{where} cannot be read.", hint="`command` and `name` are texts, `guests` is true or false.")
+    return replace(settings, **own)

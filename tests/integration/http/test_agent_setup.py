@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import stat
 import sys
+import tomllib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,11 @@ async def ask(client: httpx.AsyncClient, method: str, path: str, status: int = 2
     answer = await client.request(method, path, json=body or None)
     assert answer.status_code == status, answer.text
     return answer.json() if answer.content else None
+
+
+async def count_answers(client: httpx.AsyncClient, session: str) -> int:
+    messages = (await ask(client, "GET", f"/api/sessions/{session}/messages"))["messages"]
+    return sum(one["role"] == "assistant" for one in messages)
 
 
 def tool_names(app: App) -> set[str]:
@@ -97,6 +104,46 @@ async def test_an_agent_is_tried_and_set_up_without_a_restart(client, app, home)
     assert runtimes["acp"]["ok"] is True
     await ask(client, "DELETE", ACP, 204)
     assert (await ask(client, "GET", ACP))["ok"] is False
+
+
+async def test_several_agents_are_runtimes_of_their_own_and_each_answers(client, app, home):
+    command = shlex.join([sys.executable, str(AGENT)])
+    await ask(client, "PUT", ACP, command=command)
+    tables = {
+        "one": f"command = {command!r}",
+        "two": f"command = {command!r}\nname = 'Second'",
+        "lost": "name = 'x'",
+        "odd": "command = 'a'\ncolour = 'red'",
+        "flat": "command = 'a'\nguests = 'yes'",
+        "'no name'": "command = 'a'",
+    }
+    with (home / "config.toml").open("a") as file:
+        file.writelines(f"\n[plugins.acp.agents.{name}]\n{table}\n" for name, table in tables.items())
+    app.settings = follow({"home": str(home), "model.detect": False}, {"PATH": "/usr/bin:/bin"})
+    offered = {one["name"]: one for one in await ask(client, "GET", "/api/runtimes")}
+    assert {name for name, one in offered.items() if name.startswith("acp") and one["ok"]} == {
+        "acp",
+        "acp-one",
+        "acp-two",
+    }
+    assert (offered["acp-two"]["label"], "Second" in offered["acp-two"]["detail"]) == ("ACP agent two", True)
+    wrong = [offered[f"acp-{name}"]["detail"] for name in ("lost", "odd", "flat", "no name")]
+    assert [words.partition("]")[2] or words for words in wrong] == [
+        " names no program.",
+        " has no setting `colour`.",
+        " cannot be read.",
+        "An ACP agent is called 'no name'.",
+    ]
+    session = (await ask(client, "POST", "/api/sessions", 201, title="Two of them"))["id"]
+    for number, runtime in enumerate(("acp-one", "acp-two"), 1):
+        await ask(client, "POST", f"/api/sessions/{session}/turns", 202, message="STRAY", runtime=runtime)
+        async with asyncio.timeout(30):
+            while await count_answers(client, session) < number:
+                await asyncio.sleep(0.05)
+    assert app.runtime("acp-one").is_running
+    assert app.runtime("acp-two").is_running
+    await ask(client, "DELETE", ACP, 204)
+    assert set(tomllib.loads((home / "config.toml").read_text())["plugins"]["acp"]) == {"agents"}
 
 
 async def test_an_agent_that_does_not_start_is_not_kept(client, home):
