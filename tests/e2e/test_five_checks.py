@@ -181,13 +181,15 @@ async def test_five_continuity_of_hermes_never_touches_that_of_others(app: App, 
     assert raw_state(home, session, "hermes") == theirs
 
 
-async def test_how_hermes_worked_is_kept_beside_the_answer_and_not_in_it(app: App, model: ModelServer) -> None:
+async def test_what_hermes_did_is_in_the_transcript_and_an_observation_says_more(app: App, model: ModelServer) -> None:
     model.play([Call("terminal", {"command": "echo ran"})], [Say("It ran.")])
     session = await opened(app.service)
     await talk(app.service, session, "Run it.", runtime="hermes")
     [seen] = await app.store.list_records("observation", session=session)
     assert (seen.value["runtime"], seen.value["data"]["tools"][0]["preview"]) == ("hermes", "echo ran")
-    assert await transcript(app.service, session) == [("user", "Run it."), ("assistant", "It ran.")]
+    said, call, result, answer = await transcript(app.service, session)
+    assert (said, answer) == (("user", "Run it."), ("assistant", "It ran."))
+    assert (call, result[0]) == (("assistant", ""), "tool")
 
 
 async def test_switching_in_the_middle_keeps_the_whole_transcript(app: App, model: ModelServer) -> None:
