@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from typing import IO, Any, cast
-
-_END_BLANKS = re.compile(r" +$", re.MULTILINE)
 
 
 class _TrimmedFile:
@@ -15,7 +12,7 @@ class _TrimmedFile:
         self._file = file
 
     def write(self, text: str) -> int:
-        return self._file.write(_END_BLANKS.sub("", text))
+        return self._file.write("\n".join(line.rstrip(" ") for line in text.split("\n")))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)

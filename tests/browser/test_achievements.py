@@ -234,6 +234,7 @@ def test_what_was_unlocked_since_the_last_visit_is_celebrated_once(counted, find
     page.reload()
     moment.get_by_role("heading", name="Brand new Gold").wait_for()
     assert "Brand new Copper" in moment.inner_text()
+    moment.evaluate("node => Promise.all(node.getAnimations({subtree: true}).map((one) => one.finished))")
     assert find_violations(page) == []
     moment.get_by_role("button", name="Share").click()
     check_picture(page)

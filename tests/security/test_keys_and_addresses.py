@@ -1,10 +1,12 @@
 """A key belongs to the server it was saved for: who changes an address has to give the key again."""
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
+from sojourn.settings.table import LOOK_SECONDS
 from tests.e2e.http_server import PROGRAM, Serving
 
 KEY = "kept-for-one-server-0123456789"
@@ -55,7 +57,7 @@ def test_nor_does_the_settings_page(home, file):
     with Serving(home) as server:
         for before, name, value in CHANGES:
             file.write_text(before)
-            server.client.get("/api/plugins/dashboard/settings").raise_for_status()
+            time.sleep(2 * LOOK_SECONDS)  # so often a server looks whether a person has changed the file
             path = f"/api/plugins/dashboard/settings/{name}"
             refused = server.client.delete(path) if value is None else server.client.put(path, json={"value": value})
             assert refused.status_code == 400, (name, value, refused.text)
