@@ -63,11 +63,11 @@ def test_no_call_of_a_misled_model_has_an_effect_outside(outside, folder, databa
     lines = [fill(one, outside) for one in attack_lines()[::3]]
     faults: list[str] = []
     refused = 0
-    with ModelServer(aside=[Say("A title")]) as model:
+    with ModelServer() as model:
         (folder / "home").mkdir()
         (folder / "home" / "config.toml").write_text(
             f'[model]\nprovider = "openai"\nname = "scripted-1"\nbase_url = "{model.url}"\napi_key = "sk-scripted"\n'
-            '[agent]\nruntime = "native"\n[tools]\napproval = "always"\nseconds = 5\n'
+            '[agent]\nruntime = "native"\ntitles = false\n[tools]\napproval = "always"\nseconds = 5\n'
         )
         with Serving(folder / "home", "--no-gateway") as server:
             for at in range(0, len(lines), AT_ONCE):
